@@ -1,0 +1,42 @@
+# Each target sets up what it needs: on a new machine Python 3.11+ and make are enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: run test lint bench messages clean
+.DEFAULT_GOAL := run
+
+run: $(VENV)/.run
+	@$(BIN)/python manage.py serve
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python manage.py makemigrations --check --dry-run
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m bench $(ARGS)
+
+messages: $(VENV)/.dev
+	@for app in coordination plans mcp_bridge handoff_site; do \
+		(cd $$app && ../$(BIN)/django-admin makemessages -l fr --no-wrap --no-location && ../$(BIN)/django-admin compilemessages -l fr); done
+	$(BIN)/django-admin makemessages -l fr --no-wrap --no-location -i '.venv/*' -i 'coordination/*' -i 'plans/*' -i 'mcp_bridge/*' -i 'handoff_site/*' -i 'tests/*' -i 'bench/*' -i 'staticfiles/*'
+	$(BIN)/django-admin compilemessages -l fr -i '.venv'
+
+clean:
+	rm -rf $(VENV) staticfiles .mypy_cache .ruff_cache
+
+$(VENV)/.run: requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit("Handoff needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make run PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(VENV)/.dev: requirements.txt requirements-dev.txt | $(VENV)/.run
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@ $(VENV)/.run

@@ -1,0 +1,1 @@
+"""Every write of the coordination app: one module per noun."""

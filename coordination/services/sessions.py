@@ -1,0 +1,66 @@
+"""Add, change and delete sessions; stamp their presence."""
+
+import datetime as dt
+
+from django.db import transaction
+from django.db.models import ProtectedError, Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from coordination import events
+from coordination.actors import Actor
+from coordination.errors import Conflict
+from coordination.models import HUMAN, Session
+
+ANNOUNCE_AFTER = dt.timedelta(seconds=60)
+"""A session's calls reach the boards at most this often: presence is shown in minutes."""
+
+
+def stamp(*, session: str) -> bool:
+    """Record that `session` called a tool just now; False if there is no such session.
+
+    One statement on the usual path. After a silence an event tells the boards as well.
+    """
+    now = timezone.now()
+    rows = Session.objects.filter(key=session)
+    if rows.filter(last_seen__gt=now - ANNOUNCE_AFTER).update(last_seen=now):
+        return True
+    with transaction.atomic():
+        silent = Q(last_seen__isnull=True) | Q(last_seen__lte=now - ANNOUNCE_AFTER)
+        if not rows.filter(silent).update(last_seen=now):
+            return rows.exists()  # another process of the same session stamped it first
+        events.append(
+            actor=Actor.agent(session), verb=events.Verb.SEEN, subject=f"session:{session}"
+        )
+    return True
+
+
+def save(*, actor: Actor, session: Session, adding: bool) -> Session:
+    """Add a session, or change its colour, description and place. Its key never changes."""
+    session.full_clean(validate_unique=adding)
+    with transaction.atomic():
+        if adding:
+            session.save(force_insert=True)
+        else:
+            session.save(force_update=True, update_fields=["color", "description", "position"])
+        events.append(actor=actor, verb=events.Verb.SAVED, subject=f"session:{session.key}")
+    return session
+
+
+def delete(*, actor: Actor, key: str) -> None:
+    """Delete a session that nothing refers to.
+
+    Raises:
+        Conflict: it is `human`, or it has messages or plans.
+    """
+    if key == HUMAN:
+        raise Conflict(_("human is the people's own session: it cannot be deleted."))
+    with transaction.atomic():
+        try:
+            deleted, _rows = Session.objects.filter(key=key).delete()
+        except ProtectedError as error:
+            raise Conflict(
+                _("session {key} has messages or plans: it cannot be deleted.").format(key=key)
+            ) from error
+        if deleted:
+            events.append(actor=actor, verb=events.Verb.DELETED, subject=f"session:{key}")

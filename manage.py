@@ -1,0 +1,20 @@
+#!/usr/bin/env python
+"""Run Handoff's commands: serve, runmcp, mcpconfig, migrate, demo and Django's own."""
+
+import os
+import sys
+
+
+def main() -> None:
+    """Hand the command line to Django."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "handoff_site.settings")
+    if sys.argv[1:2] == ["runmcp"]:
+        # One process per agent session: it loads the models and the tools, not the web side.
+        os.environ.setdefault("HANDOFF_ROLE", "agent")
+    from django.core.management import execute_from_command_line
+
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,9 @@
+"""Django's handle on the app."""
+
+from django.apps import AppConfig
+
+
+class PlansConfig(AppConfig):
+    """Name the app."""
+
+    name = "plans"
