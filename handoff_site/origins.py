@@ -1,10 +1,16 @@
 """Refuse what other websites send: a page elsewhere must not reach a desk on this machine."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
+from django.http.request import split_domain_port, validate_host
 from django.utils.translation import gettext as _
+
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+ASGIApplication = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 
 
 def is_own_origin(origin: str, *, scheme: str, host: str) -> bool:
@@ -36,3 +42,27 @@ class OriginMiddleware:
             ),
             content_type="text/plain; charset=utf-8",
         )
+
+
+class OwnOriginOnly:
+    """Refuse (403) a WebSocket whose Host or Origin is not this site's, before any handler.
+
+    Browsers let any page open a socket anywhere and send the cookies along: the Origin is all
+    that tells them apart, so one that is missing is refused too.
+    """
+
+    def __init__(self, application: ASGIApplication) -> None:
+        self.application = application
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        """Pass the connection on, or close it."""
+        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        host, origin = headers.get(b"host", ""), headers.get(b"origin", "")
+        scheme = "https" if scope.get("scheme") == "wss" else "http"
+        domain, _port = split_domain_port(host)
+        if validate_host(domain, settings.ALLOWED_HOSTS) and is_own_origin(
+            origin, scheme=scheme, host=host
+        ):
+            await self.application(scope, receive, send)
+            return
+        await send({"type": "websocket.close", "code": 4403})

@@ -1,0 +1,27 @@
+"""Name the parts of the board, and tell which of them an event changes."""
+
+from coordination.events import Verb
+from coordination.models import Event
+
+BOARD = "board"
+FOR_YOU = "for-you"
+QUESTIONS = "questions"
+ACTIVITY = "activity"
+
+
+def fragments_of(event: Event) -> tuple[str, ...]:
+    """Return the names of the fragments that `event` makes out of date.
+
+    A page fetches those it shows: an opened plan's steps, an opened step, an open thread.
+    """
+    kind, _colon, key = event.subject.partition(":")
+    if event.verb == Verb.SEEN:
+        return (f"presence-{key}", FOR_YOU)
+    if kind == "session":
+        return (BOARD, FOR_YOU, ACTIVITY)
+    if kind == "message":
+        return (FOR_YOU, QUESTIONS, f"thread-{key}", ACTIVITY)
+    if kind == "plan":
+        return (FOR_YOU, f"column-{event.data.get('project')}", f"steps-{key}", ACTIVITY)
+    plan = event.data.get("plan")
+    return (FOR_YOU, f"plan-{plan}", f"steps-{plan}", f"task-{key}", ACTIVITY)

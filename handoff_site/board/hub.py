@@ -1,0 +1,83 @@
+"""Share one event tail among the sockets of this process, through its channel layer."""
+
+import asyncio
+import uuid
+from collections import deque
+from dataclasses import dataclass
+from functools import cache
+
+from channels.layers import get_channel_layer
+
+from coordination.feed import Tail
+from coordination.models import Event
+from handoff_site.board.fragments import fragments_of
+
+KEPT = 2000
+"""Changes a slow socket may lag behind before it is told to draw the whole page again."""
+
+READY_SECONDS = 5.0
+"""How long a first socket waits for the tail to begin, on a database that does not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One event as a browser hears of it: what to fetch again, and from where to resume."""
+
+    sequence: int
+    event_id: int
+    fragments: tuple[str, ...]
+
+
+class Hub:
+    """Wake this process's sockets; each then takes what it has not sent yet, at its own pace.
+
+    A wake-up says only that there is something new, so one that a full channel drops is made
+    good by the next: the channel was full of wake-ups.
+    """
+
+    def __init__(self) -> None:
+        # A name of its own: with Redis every process would otherwise wake all the others' sockets.
+        self.group = f"board.{uuid.uuid4().hex}"
+        self.changes: deque[Change] = deque(maxlen=KEPT)
+        self.sequence = 0
+        self.tail: Tail | None = None
+
+    async def join(self, channel: str) -> int:
+        """Wake `channel` from now on; return the sequence to read from."""
+        if self.tail is None:
+            self.tail = self._start(asyncio.get_running_loop())
+        # Events committed before the tail began are in nobody's changes: let it begin first.
+        await asyncio.to_thread(self.tail.ready.wait, READY_SECONDS)
+        await get_channel_layer().group_add(self.group, channel)
+        return self.sequence
+
+    async def leave(self, channel: str) -> None:
+        """Stop waking `channel`."""
+        await get_channel_layer().group_discard(self.group, channel)
+
+    def after(self, sequence: int) -> list[Change] | None:
+        """Return the changes past `sequence`; None when they are no longer all kept."""
+        if self.changes and self.changes[0].sequence > sequence + 1:
+            return None
+        missing = self.sequence - sequence
+        return list(self.changes)[-missing:] if missing else []
+
+    def _start(self, loop: asyncio.AbstractEventLoop) -> Tail:
+        def deliver(events: list[Event]) -> None:
+            loop.call_soon_threadsafe(lambda: loop.create_task(self._publish(events)))
+
+        tail = Tail(deliver)
+        tail.start()
+        return tail
+
+    async def _publish(self, events: list[Event]) -> None:
+        for event in events:
+            self.sequence += 1
+            self.changes.append(Change(self.sequence, event.pk, fragments_of(event)))
+        await get_channel_layer().group_send(self.group, {"type": "feed.advanced"})
+
+
+@cache
+def hub() -> Hub:
+    """Return this process's hub."""
+    return Hub()
