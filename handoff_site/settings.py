@@ -119,9 +119,9 @@ DOMAIN_APPS = [
     "mcp_bridge",
 ]
 WEB_APPS = [
-    "unfold",
+    "unfold.apps.BasicAppConfig",
     "unfold.contrib.filters",
-    "django.contrib.admin",
+    "handoff_site.apps.HandoffAdminConfig",
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
@@ -130,7 +130,7 @@ WEB_APPS = [
     "ninja",
     "csp",
     "axes",
-    "handoff_site",
+    "handoff_site.apps.HandoffSiteConfig",
 ]
 INSTALLED_APPS = DOMAIN_APPS if IS_AGENT else WEB_APPS + DOMAIN_APPS
 
@@ -138,6 +138,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "handoff_site.refusals.DatabaseAwayMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "handoff_site.language.ChosenLanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -172,6 +173,7 @@ TEMPLATES: list[dict[str, Any]] = [
 HOST = env_str("HANDOFF_HOST", "127.0.0.1")
 PORT = env_int("HANDOFF_PORT", 7878)
 ALLOWED_HOSTS = env_list("HANDOFF_ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
+CSRF_FAILURE_VIEW = "handoff_site.refusals.csrf_failure"
 CSRF_TRUSTED_ORIGINS = env_list("HANDOFF_TRUSTED_ORIGINS", [])
 # Cookies travel over HTTPS only, except on a site that serves this machine alone.
 ON_LOOPBACK = set(ALLOWED_HOSTS) <= {"127.0.0.1", "localhost", "[::1]"}
@@ -192,7 +194,6 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "django.contrib.auth.backends.ModelBackend",
-    "sesame.backends.ModelBackend",
 ]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -215,9 +216,11 @@ AXES_COOLOFF_TIME = 5 / 60
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_VERBOSE = False
+AXES_ENABLE_ADMIN = False
+AXES_LOCKOUT_TEMPLATE = "registration/locked_out.html"
 
 # Nothing inline runs. The admin's own theme evaluates expressions (Alpine): its pages add
-# 'unsafe-eval', and nothing else, in handoff_site/urls.py.
+# 'unsafe-eval', and nothing else, in handoff_site/admin_site.py.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [SELF],
@@ -245,7 +248,6 @@ TIME_ZONE = env_str("HANDOFF_TIME_ZONE") or tzlocal.get_localzone_name() or "UTC
 # --- Static files, sockets, logs ------------------------------------------------------------
 
 STATIC_URL = "/static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 # Served straight from the packages that ship them: nothing to collect before a first start.
 WHITENOISE_USE_FINDERS = True
@@ -265,7 +267,12 @@ LOG_LEVEL = env_str("HANDOFF_LOG_LEVEL", "INFO").upper()
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {
+        "line": {
+            "()": "handoff_site.logs.OneLineFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        }
+    },
     "handlers": {
         "stderr": {
             "class": "logging.StreamHandler",
@@ -275,8 +282,11 @@ LOGGING = {
     },
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
-        # Django's own handler writes pages of traceback for people; one line is enough here.
+        # Without Django's own handlers, which mail administrators and colour lines.
         "django": {"handlers": ["stderr"], "level": LOG_LEVEL, "propagate": False},
+        # A refusal is an answer, not an incident.
+        "django.request": {"level": "ERROR"},
+        "axes": {"level": "WARNING"},
         "django.server": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
     },
 }

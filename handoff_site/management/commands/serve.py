@@ -1,0 +1,98 @@
+"""Serve the site: pages, REST and the board's socket, from one process."""
+
+import contextlib
+import logging
+from argparse import ArgumentParser
+from typing import Any
+
+import uvicorn
+from django.conf import settings
+from django.core.checks import ERROR, run_checks
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connections
+from django.utils.translation import gettext as _
+
+from coordination.services.events import prune
+from handoff_site import checks, startup
+from handoff_site.asgi import application
+
+SOCKET_MESSAGE_MAX = 64 * 1024
+HEADERS_MAX = 32 * 1024
+"""Bytes; Django limits bodies itself."""
+GOODBYE_SECONDS = 3
+"""How long open sockets may take to close before a stop stops waiting for them."""
+
+
+class Command(BaseCommand):
+    """Migrate, welcome the administrator, serve until stopped."""
+
+    help = "Serve Handoff: pages, REST and the board, on HANDOFF_HOST and HANDOFF_PORT."
+    # Run in `handle`, which prints a problem as one line.
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Let the command line override the address."""
+        parser.add_argument("--host", default=settings.HOST, help="address to listen on")
+        parser.add_argument("--port", default=settings.PORT, type=int, help="port to listen on")
+
+    def handle(self, *, host: str, port: int, **_options: Any) -> None:
+        """Refuse early and clearly, then serve."""
+        self._check(host, port)
+        listener = startup.claim(host, port)
+        with contextlib.closing(listener):
+            startup.prepare_database()
+            prune()
+            self._welcome(startup.site_address(host, port))
+            connections.close_all()
+            with contextlib.suppress(KeyboardInterrupt):
+                self._server(host, port).run(sockets=[listener])
+        self.stdout.write(_("Stopped."))
+
+    def _check(self, host: str, port: int) -> None:
+        problems = run_checks()
+        if not checks.is_loopback(host) and settings.ON_LOOPBACK and host != settings.HOST:
+            problems.append(checks.unnamed_host(host))
+        for problem in problems:
+            line = " ".join(filter(None, (problem.msg, problem.hint)))
+            if problem.level >= ERROR:
+                raise CommandError(line)
+            self.stderr.write(line)
+        if not 1 <= port <= 65535:
+            raise CommandError(
+                _("--port: a port is from 1 to 65535, not {port}.").format(port=port)
+            )
+
+    def _welcome(self, site: str) -> None:
+        welcome = startup.welcome(site=site)
+        self.stdout.write(_("Handoff serves {site}/ (Ctrl-C stops it).").format(site=site))
+        if welcome.password:
+            self.stdout.write(
+                _("Administrator: {name}   Password: {password}   (shown this once)").format(
+                    name=welcome.name, password=welcome.password
+                )
+            )
+        self.stdout.write(
+            _("Sign in as {name} (once, within ten minutes): {link}").format(
+                name=welcome.name, link=welcome.link
+            )
+        )
+        self.stdout.flush()
+
+    def _server(self, host: str, port: int) -> uvicorn.Server:
+        # Its start and stop lines say less than ours.
+        logging.getLogger("uvicorn").setLevel(logging.WARNING)
+        config = uvicorn.Config(
+            application,
+            host=host,
+            port=port,
+            http="h11",
+            ws="websockets-sansio",
+            ws_max_size=SOCKET_MESSAGE_MAX,
+            h11_max_incomplete_event_size=HEADERS_MAX,
+            proxy_headers=settings.SECURE_PROXY_SSL_HEADER is not None,
+            server_header=False,
+            access_log=False,
+            log_config=None,
+            timeout_graceful_shutdown=GOODBYE_SECONDS,
+        )
+        return uvicorn.Server(config)

@@ -1,0 +1,108 @@
+"""What must hold before the site serves: an address, a database, somebody who may sign in."""
+
+import errno
+import secrets
+import socket
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import DatabaseError, connection
+from django.utils.translation import gettext as _
+
+from handoff_site.checks import is_loopback
+from handoff_site.ways_in import link_for
+
+FIRST_NAME = "admin"
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome:
+    """Whom to welcome, and the password when it was made just now."""
+
+    name: str
+    password: str
+    link: str
+
+
+def claim(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on the address, so that nothing starts on a taken one."""
+    try:
+        family, kind, proto, _name, address = socket.getaddrinfo(
+            host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, proto)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(2048)
+    except OSError as error:
+        raise CommandError(_claim_refusal(host, port, error)) from error
+    return listener
+
+
+def _claim_refusal(host: str, port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return _(
+            "Port {port} on {host} is taken: stop what uses it (another Handoff?), "
+            "or choose another with HANDOFF_PORT."
+        ).format(port=port, host=host)
+    return _(
+        "Cannot listen on {host}, port {port}: {reason}. See HANDOFF_HOST, HANDOFF_PORT."
+    ).format(host=host, port=port, reason=error.strerror or error)
+
+
+def prepare_database() -> None:
+    """Bring the database up to this code's migrations, or say in one line why not."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+        call_command("migrate", verbosity=0, interactive=False)
+    except DatabaseError as error:
+        raise CommandError(_database_refusal(error)) from error
+
+
+def _database_refusal(error: DatabaseError) -> str:
+    reason = " ".join(str(error).split())
+    if settings.DATABASE_URL:
+        return _("The database of DATABASE_URL does not answer: {reason}").format(reason=reason)
+    if "locked" in reason:
+        return _("The database {path} is busy: another process holds it. Try again.").format(
+            path=settings.SQLITE_PATH
+        )
+    return _(
+        "The database {path} cannot be used ({reason}). Move it away, or set MCP_HANDOFF_DB "
+        "to another file."
+    ).format(path=settings.SQLITE_PATH, reason=reason)
+
+
+def welcome(*, site: str) -> Welcome:
+    """Return a fresh link for the first administrator, who is made if there is none."""
+    password = ""
+    user = User.objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
+    if user is None:
+        password = secrets.token_urlsafe(12)
+        user = User.objects.create_superuser(_free_name(), password=password)
+    return Welcome(user.get_username(), password, site + link_for(user))
+
+
+def _free_name() -> str:
+    """Return `admin`, or the first of admin2, admin3… that nobody has."""
+    taken = set(
+        User.objects.filter(username__startswith=FIRST_NAME).values_list("username", flat=True)
+    )
+    names = [FIRST_NAME, *(f"{FIRST_NAME}{number}" for number in range(2, len(taken) + 3))]
+    return next(name for name in names if name not in taken)
+
+
+def site_address(host: str, port: int) -> str:
+    """Return the address that a person types: the proxy's where there is one."""
+    if settings.CSRF_TRUSTED_ORIGINS:
+        return settings.CSRF_TRUSTED_ORIGINS[0]
+    if host in {"0.0.0.0", "::", "[::]"}:  # noqa: S104 - compared, not bound
+        names = [name for name in settings.ALLOWED_HOSTS if not is_loopback(name)]
+        host = names[0] if names else "127.0.0.1"
+    if ":" in host and not host.startswith("["):
+        host = f"[{host}]"
+    return f"http://{host}:{port}"
