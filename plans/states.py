@@ -56,7 +56,7 @@ class TaskEvent(TextChoices):
     PROMOTE = "promote", _("promotion")
     SUBMIT = "submit", _("submission to a human")
     BEGIN = "begin", _("validation")
-    PASS = "pass", _("success of the validation")  # noqa: S105
+    PASS = "pass", _("success of the validation")
     RETRY = "retry", _("another attempt")
     FAIL = "fail", _("failure of the validation")
     BLOCK = "block", _("block")
@@ -102,6 +102,9 @@ TRANSITIONS: dict[TaskEvent, Transition] = {
         ),
     )
 }
+
+HUMAN_EVENTS = tuple(row.event for row in TRANSITIONS.values() if row.who == Who.HUMAN)
+"""What people do to a step, by the names that every door uses."""
 
 
 def allowed_events(status: str, who: Who = Who.HUMAN) -> list[TaskEvent]:
