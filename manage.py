@@ -11,6 +11,10 @@ def main() -> None:
     if sys.argv[1:2] == ["runmcp"]:
         # One process per agent session: it loads the models and the tools, not the web side.
         os.environ.setdefault("HANDOFF_ROLE", "agent")
+        # Before the settings: whatever they print must not reach the protocol's pipe.
+        from mcp_bridge.wire import claim
+
+        claim()
     from django.core.management import execute_from_command_line
 
     execute_from_command_line(sys.argv)

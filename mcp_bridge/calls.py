@@ -1,0 +1,105 @@
+"""Every tool call goes through here: who calls, with what, and what the answer says.
+
+The one place where the domain's refusals and the database's troubles become an agent's text.
+"""
+
+import logging
+import time
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.utils import Error
+from django.utils.translation import gettext as _
+from mcp_types import CallToolResult, TextContent
+
+from coordination.actors import Actor
+from coordination.errors import DomainError, Invalid, MissingFields
+from coordination.selectors.messages import open_count
+from mcp_bridge.crossing import in_database
+from mcp_bridge.identity import Identity
+from mcp_bridge.readiness import Readiness
+from mcp_bridge.tool import Tool
+
+logger = logging.getLogger(__name__)
+
+
+class Calls:
+    """Answer tool calls for one session."""
+
+    def __init__(self, identity: Identity, readiness: Readiness, tools: Sequence[Tool]) -> None:
+        self._identity = identity
+        self._readiness = readiness
+        self._tools = {tool.name: tool for tool in tools}
+
+    async def answer(self, name: Any, arguments: Any) -> CallToolResult:
+        """Return the answer to one call; whatever goes wrong is a sentence in it."""
+        came = time.monotonic()
+        try:
+            await self._readiness.check(since=came)
+            text = await in_database(lambda: self._serve(name, arguments, came))
+        except MissingFields as error:
+            return failure(error.message)
+        except DomainError as error:
+            return failure(refusal(error.message))
+        except Error as error:
+            log(name, error)
+            return failure(refusal(self._readiness.report(error).message))
+        except Exception as error:
+            log(name, error)
+            return failure(refusal(_("something unexpected happened here; see this server's log.")))
+        return CallToolResult(content=[TextContent(type="text", text=text)])
+
+    def _serve(self, name: Any, arguments: Any, came: float) -> str:
+        """Serve one call in the database's thread."""
+        self._readiness.refuse_if_stuck(since=came)
+        actor = self._identity.admit()
+        tool, checked = self._understood(name, arguments)
+        text = tool.handler(actor, **checked)
+        return text + inbox_line(actor) if tool.recalls_inbox else text
+
+    def _understood(self, name: Any, arguments: Any) -> tuple[Tool, dict[str, Any]]:
+        """Return the tool and its arguments, checked."""
+        tool = self._tools.get(name) if isinstance(name, str) else None
+        if tool is None:
+            raise Invalid(
+                "name",
+                _("unknown tool {name!r}. Tools: {known}.").format(
+                    name=str(name)[:60], known=", ".join(self._tools)
+                ),
+            )
+        if not isinstance(arguments, dict | None):
+            raise Invalid(
+                "arguments", _("arguments: an object is expected, with one value per name.")
+            )
+        return tool, tool.read(arguments or {})
+
+
+def inbox_line(actor: Actor) -> str:
+    """Return the line that reminds an agent of its inbox; agents forget it."""
+    try:
+        count = open_count(session=actor.session)
+    except Error:  # what was asked is done: a failing reminder must not say otherwise
+        return ""
+    if not count:
+        return ""
+    return "\n" + _("✉ {n} open question(s) for you: mf_inbox").format(n=count)
+
+
+def refusal(message: str) -> str:
+    """Return the text of a refusal."""
+    return _("Error: {message}").format(message=message)
+
+
+def failure(text: str) -> CallToolResult:
+    """Return a result that says that the call did nothing."""
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
+
+
+def log(name: Any, error: Exception) -> None:
+    """Leave one line for people: what failed, and where."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    logger.error(
+        "%.60s: %s: %s (%s:%s)",
+        name, type(error).__name__, " ".join(str(error).split()), frame.filename, frame.lineno,
+    )  # fmt: skip
