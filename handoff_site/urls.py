@@ -1,15 +1,14 @@
 """Every address of the site."""
 
 from django.contrib import admin
-from django.urls import path, re_path
-from django.views.generic import RedirectView
+from django.urls import include, path, re_path
 from django.views.i18n import set_language
 
 from handoff_site import ways_in
 from handoff_site.api import api, unknown_address
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="admin:index"), name="board"),
+    path("", include("handoff_site.board.urls")),
     path("sign-in/", ways_in.SignIn.as_view(), name="sign-in"),
     path("sign-in/link/", ways_in.sign_in_link, name="sign-in-link"),
     path("sign-out/", ways_in.SignOut.as_view(), name="sign-out"),

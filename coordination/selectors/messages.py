@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from coordination.errors import NotFound
-from coordination.models import Message, MessageStatus
+from coordination.models import HUMAN, Message, MessageStatus
 from coordination.selectors.sessions import COUNT_CAP
 from coordination.text import fold
 
@@ -136,23 +136,15 @@ def thread(*, message_id: int) -> Thread:
     return Thread(found[0], [Answer(*row) for row in answers])
 
 
-def open_questions(*, limit: int = 100) -> list[Question]:
-    """Return the open questions of every session, oldest first."""
-    rows = Message.objects.filter(parent__isnull=True, status=MessageStatus.OPEN)
-    return _questions(rows.order_by("created_at", "id"), limit)
+def waiting_for_people(*, stale: Sequence[str], limit: int = 100) -> list[Question]:
+    """Return the open questions that a person should see to, oldest first.
 
-
-def answers_of(question_ids: Sequence[int]) -> dict[int, list[Answer]]:
-    """Return the answers of several questions at once, oldest first."""
-    found: dict[int, list[Answer]] = {question_id: [] for question_id in question_ids}
-    rows = (
-        Message.objects.filter(parent__in=found)
-        .order_by("created_at", "id")
-        .values_list("parent_id", "id", "from_session_id", "body", "created_at")
+    Those to `human`, and those whose addressee is `stale`: nobody else will answer them.
+    """
+    rows = Message.objects.filter(
+        parent__isnull=True, status=MessageStatus.OPEN, to_session__in=[HUMAN, *stale]
     )
-    for parent, *row in rows:
-        found[parent].append(Answer(*row))
-    return found
+    return _questions(rows.order_by("created_at", "id"), limit)
 
 
 def _addressed(session: str, status: MessageStatus) -> tuple[QuerySet[Message], QuerySet[Message]]:

@@ -1,0 +1,139 @@
+"""What the board's buttons do: each calls one service and says which parts it changed.
+
+A success has no content: the page fetches the changed parts. A refusal is a sentence, shown next
+to the button that was pressed.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Concatenate, ParamSpec
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from coordination.actors import Actor
+from coordination.errors import DomainError, Forbidden
+from coordination.services import messages
+from handoff_site.board.views import refused
+from plans.selectors.plans import plan_row
+from plans.selectors.tasks import task_detail
+from plans.services import plans as plan_services
+from plans.services import tasks as task_services
+from plans.services import transitions
+
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponse]
+
+
+def changed(fragments: Iterable[str], *, close: bool = False) -> HttpResponse:
+    """Answer a success: the page draws `fragments` again, and closes its dialog if asked to."""
+    detail = {"fragments": list(fragments), "close": close}
+    return HttpResponse(status=204, headers={"HX-Trigger": json.dumps({"board:changed": detail})})
+
+
+def permitted(permission: str) -> Callable[[View[P]], View[P]]:
+    """Let a view run for people with `permission`; turn every refusal into its sentence."""
+
+    def decorate(view: View[P]) -> View[P]:
+        @wraps(view)
+        def wrapper(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+            if not request.user.is_authenticated:
+                return HttpResponse(status=401, headers={"HX-Refresh": "true"})
+            try:
+                if not request.user.has_perm(permission):
+                    raise Forbidden(_("You may look, but not do this: ask an administrator."))
+                return view(request, *args, **kwargs)
+            except DomainError as error:
+                return refused(error)
+
+        return wrapper
+
+    return decorate
+
+
+def person(request: HttpRequest) -> Actor:
+    """Return the signed-in person as an actor."""
+    return Actor.human(request.user.get_username())
+
+
+@require_POST
+@permitted("coordination.add_message")
+def answer(request: HttpRequest, message_id: int) -> HttpResponse:
+    """Answer a question as human."""
+    messages.answer(actor=person(request), message_id=message_id, body=request.POST.get("body", ""))
+    response = changed((f"thread-{message_id}", "for-you", "questions", "activity"))
+    response["HX-Reset"] = "true"
+    return response
+
+
+@require_POST
+@permitted("coordination.change_message")
+def close(request: HttpRequest, message_id: int) -> HttpResponse:
+    """Close a question."""
+    messages.close(actor=person(request), message_id=message_id)
+    return changed((f"thread-{message_id}", "for-you", "questions", "activity"))
+
+
+@require_POST
+@permitted("plans.change_task")
+def task_action(request: HttpRequest, task_id: int, action: str) -> HttpResponse:
+    """Validate, send back, reset or skip a step."""
+    transitions.act(
+        actor=person(request),
+        task_id=task_id,
+        action=action,
+        remark=request.POST.get("remark", ""),
+    )
+    return changed(_of_task(task_id))
+
+
+@require_POST
+@permitted("plans.change_task")
+def task_move(request: HttpRequest, task_id: int) -> HttpResponse:
+    """Move a step up, down, before another one or to the end."""
+    before = request.POST.get("before", "")
+    if direction := request.POST.get("direction", ""):
+        task_services.move_task(actor=person(request), task_id=task_id, direction=direction)
+    elif before.isdecimal():
+        task_services.move_task(actor=person(request), task_id=task_id, before=int(before))
+    else:
+        task_services.move_task(actor=person(request), task_id=task_id, last=True)
+    return changed(_of_task(task_id))
+
+
+@require_POST
+@permitted("plans.delete_task")
+def task_delete(request: HttpRequest, task_id: int) -> HttpResponse:
+    """Delete a step."""
+    parts = _of_task(task_id)
+    task_services.delete_task(actor=person(request), task_id=task_id)
+    return changed(parts)
+
+
+@require_POST
+@permitted("plans.change_plan")
+def plan_status(request: HttpRequest, plan_id: int, status: str) -> HttpResponse:
+    """Pause, resume or archive a plan."""
+    plan_services.patch_plan(actor=person(request), plan_id=plan_id, status=status)
+    return changed(_of_plan(plan_id))
+
+
+@require_POST
+@permitted("plans.delete_plan")
+def plan_delete(request: HttpRequest, plan_id: int) -> HttpResponse:
+    """Delete a plan with its steps."""
+    parts = _of_plan(plan_id)
+    plan_services.delete_plan(actor=person(request), plan_id=plan_id)
+    return changed(parts)
+
+
+def _of_task(task_id: int) -> list[str]:
+    task = task_detail(task_id=task_id)
+    steps = [f"plan-{task.plan_id}", f"steps-{task.plan_id}", f"task-{task_id}"]
+    return [*steps, "for-you", "activity"]
+
+
+def _of_plan(plan_id: int) -> list[str]:
+    return [f"column-{plan_row(plan_id=plan_id).project}", "for-you", "activity"]

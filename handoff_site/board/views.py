@@ -1,0 +1,109 @@
+"""The board's page and its parts: each part is drawn in one place, for the page and live alike."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.views.decorators.http import require_GET
+
+from coordination.errors import DomainError, NotFound
+from coordination.models import MessageStatus
+from coordination.selectors import messages, sessions
+from coordination.text import fold
+from handoff_site.board import content
+from plans.selectors import queues
+
+MAX_FRAGMENTS = 100
+
+
+@login_required
+@require_GET
+def page(request: HttpRequest) -> HttpResponse:
+    """Show the whole board."""
+    return render(request, "board/page.html", content.desk(request.user))
+
+
+Drawn = tuple[str, dict[str, Any]]
+_PARTS: dict[str, Callable[[Any, str], Drawn]] = {
+    "board": lambda user, _key: ("board/_desk.html", content.desk(user)),
+    "for-you": lambda user, _key: ("board/_for_you.html", content.for_you(user)),
+    "questions": lambda _user, _key: ("board/_questions.html", content.questions()),
+    "activity": lambda _user, _key: ("board/_activity.html", content.activity()),
+    "presence": lambda _user, key: ("board/_presence.html", content.presence(key)),
+    "thread": lambda _user, key: ("board/_thread.html", content.thread(int(key))),
+    "column": lambda user, key: ("board/_column.html", content.column(user, key)),
+    "plan": lambda user, key: ("board/_plan.html", content.plan(user, int(key))),
+    "steps": lambda user, key: ("board/_steps.html", content.steps(user, int(key))),
+    "task": lambda user, key: ("board/_task.html", content.task(user, int(key))),
+}
+
+
+@require_GET
+def fragments(request: HttpRequest) -> HttpResponse:
+    """Draw the parts named by `n`; one that is gone is left out."""
+    if not request.user.is_authenticated:
+        return HttpResponse(status=401)
+    drawn = []
+    for name in request.GET.getlist("n")[:MAX_FRAGMENTS]:
+        kind, _dash, key = (name, "", "") if name in _PARTS else name.partition("-")
+        try:
+            template, context = _PARTS[kind](request.user, key)
+        except (KeyError, ValueError, NotFound):
+            continue
+        drawn.append(render_to_string(template, context | {"oob": True}, request))
+    return HttpResponse("\n".join(drawn))
+
+
+@login_required
+@require_GET
+def thread(request: HttpRequest, message_id: int) -> HttpResponse:
+    """Show a question and its answers in the side panel."""
+    try:
+        context = content.thread(message_id)
+    except NotFound as error:
+        return refused(error)
+    return render(request, "board/thread_panel.html", context | content.rights(request.user))
+
+
+@login_required
+@require_GET
+def history(request: HttpRequest) -> HttpResponse:
+    """Search every question, with the filters of mf_history."""
+    names = ("subject_contains", "from_session", "to_session", "status")
+    filters = {name: request.GET.get(name, "")[:200].replace("\x00", "") for name in names}
+    found = messages.history(**filters, limit=100)
+    return render(
+        request,
+        "board/history.html",
+        {
+            "questions": [content.labelled(question) for question in found],
+            "filters": filters,
+            "session_keys": [session.key for session in sessions.sessions()],
+            "statuses": MessageStatus.choices,
+        },
+    )
+
+
+@login_required
+@require_GET
+def search(request: HttpRequest) -> HttpResponse:
+    """Find plans, steps and questions by a part of their title or their number."""
+    text = request.GET.get("q", "")[:200].replace("\x00", "").strip().lstrip("#")
+    if not fold(text):
+        return HttpResponse("")
+    plans, tasks = queues.search(text=text)
+    questions = messages.history(subject_contains=text, limit=8)
+    nothing = not (plans or tasks or questions)
+    found = {"plans": plans, "tasks": tasks, "questions": questions, "nothing": nothing}
+    return render(request, "board/_results.html", found)
+
+
+def refused(error: DomainError) -> HttpResponse:
+    """Answer a refusal in its own words, as text that a page can show next to the button."""
+    return HttpResponse(
+        render_to_string("board/_refusal.html", {"message": error.message}),
+        status=error.http_status,
+    )

@@ -1,0 +1,273 @@
+/* The board's page: follow the socket, fetch what changed, keep what the person is doing.
+   Everything is drawn by the server; htmx does the requests and the morphing. */
+"use strict";
+
+const desk = document.getElementById("desk");
+const dialog = document.getElementById("dialog");
+const panel = document.getElementById("panel");
+const live = document.getElementById("live");
+const language = document.documentElement.lang;
+
+/* --- Fragments: one request at a time, for all that has changed meanwhile ------------------- */
+
+const wanted = new Set();
+let fetching = false;
+
+function shown(name) {
+  return document.querySelector(`[data-fragment="${CSS.escape(name)}"]`);
+}
+
+function refresh(names) {
+  for (const name of names) if (shown(name)) wanted.add(name);
+  fetchWanted();
+}
+
+async function fetchWanted() {
+  if (fetching || !wanted.size) return;
+  fetching = true;
+  const names = [...wanted].slice(0, 100);
+  names.forEach((name) => wanted.delete(name));
+  try {
+    const query = new URLSearchParams(names.map((name) => ["n", name]));
+    const response = await fetch(`${desk.dataset.fragments}?${query}`);
+    if (response.status === 401) return location.reload();
+    if (!response.ok) throw new Error(response.status);
+    const typing = halfTyped();
+    await htmx.swap({ sourceElement: desk, target: desk, swap: "none", text: await response.text() });
+    keepTyping(typing);
+    drawn();
+  } catch {
+    names.forEach((name) => wanted.add(name));
+    await new Promise((resume) => setTimeout(resume, 1000));
+  }
+  fetching = false;
+  fetchWanted();
+}
+
+/* A card may go while someone types in it (another person was faster): the text stays. */
+function halfTyped() {
+  return [...document.querySelectorAll(".card")].filter((card) =>
+    [...card.querySelectorAll("textarea")].some((area) => area.value.trim()));
+}
+
+function keepTyping(cards) {
+  for (const card of cards) {
+    if (card.isConnected || document.getElementById(card.id)) continue;
+    card.querySelector(".refusal").textContent = desk.dataset.gone;
+    document.querySelector("#for-you .kept").append(card);
+    htmx.process(card);
+  }
+}
+
+/* --- Socket: resume from the last event, tell when the line is broken ---------------------- */
+
+let last = desk.dataset.last;
+let socket = null;
+let heard = 0;
+let pause = 250;
+
+function connect() {
+  socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}/ws/board?last=${last}`);
+  socket.onopen = () => { heard = Date.now(); pause = 250; live.dataset.state = "live"; live.textContent = live.dataset.live; };
+  socket.onmessage = (message) => {
+    heard = Date.now();
+    const { last: newest, fragments, refresh: all } = JSON.parse(message.data);
+    if (newest) last = Math.max(last, newest);
+    if (all) refreshAll();
+    else if (fragments) refresh(fragments);
+  };
+  socket.onclose = (closed) => {
+    live.dataset.state = "broken";
+    live.textContent = live.dataset.broken;
+    if (closed.code === 4401) return location.reload();
+    setTimeout(connect, pause + Math.random() * 250);
+    pause = Math.min(pause * 2, 4000);
+  };
+}
+
+function refreshAll() {
+  refresh([...document.querySelectorAll("[data-fragment]")].map((part) => part.dataset.fragment));
+}
+
+setInterval(() => {
+  if (Date.now() - heard > 60_000 && socket.readyState === WebSocket.OPEN) socket.close();
+}, 10_000);
+
+/* --- After drawing: times in words, presence, the count in the title and on the icon ------- */
+
+const words = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
+
+function ago(date) {
+  const seconds = Math.max(0, (Date.now() - new Date(date)) / 1000);
+  for (const [unit, length] of [["day", 86400], ["hour", 3600], ["minute", 60]]) {
+    if (seconds >= length) return words.format(-Math.floor(seconds / length), unit);
+  }
+  return desk.dataset.now;
+}
+
+function age() {
+  for (const time of document.querySelectorAll("time[data-ago]")) {
+    const text = ago(time.dateTime);
+    if (time.textContent !== text) time.textContent = text;
+  }
+  for (const dot of document.querySelectorAll(".presence[data-seen]")) {
+    const seconds = (Date.now() - new Date(dot.dataset.seen)) / 1000;
+    dot.dataset.bucket = seconds <= desk.dataset.active ? "active" : seconds <= desk.dataset.idle ? "idle" : "stale";
+  }
+}
+
+function drawn() {
+  age();
+  for (const part of document.querySelectorAll("[data-color]")) part.style.setProperty("--session", part.dataset.color);
+  const count = Number(document.getElementById("for-you").dataset.count);
+  document.title = (count ? `(${count}) ` : "") + desk.dataset.title;
+  const badge = count ? `<circle cx="23" cy="9" r="9" fill="#dc2626"/><text x="23" y="13.5" font-family="sans-serif" font-size="12" font-weight="700" text-anchor="middle" fill="#fff">${count > 9 ? "9+" : count}</text>` : "";
+  document.querySelector("link[rel=icon]").href = "data:image/svg+xml," + encodeURIComponent(
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#4f46e5"/><path d="M9 11h9l-3-3m8 13h-9l3 3" fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round"/>${badge}</svg>`);
+  openLinked();
+}
+
+setInterval(age, 15_000);
+setInterval(() => refresh(["for-you"]), 60_000); /* a session grows stale without an event */
+
+/* --- What htmx asks of the page ------------------------------------------------------------ */
+
+/* An action that succeeded names what it changed: drawn at once, without waiting for the socket. */
+document.body.addEventListener("board:changed", (event) => {
+  if (event.detail.close && dialog.open) dialog.close();
+  refresh(event.detail.fragments ?? event.detail.value ?? []);
+});
+
+document.body.addEventListener("htmx:after:swap", () => {
+  if (dialog.childElementCount && !dialog.open) dialog.showModal();
+  panel.hidden = !panel.childElementCount;
+  modeChanged();
+});
+
+dialog.addEventListener("close", () => dialog.replaceChildren());
+
+document.addEventListener("toggle", (event) => {
+  const lazy = event.target.open && event.target.querySelector(":scope > [data-lazy]");
+  if (lazy) refresh([lazy.dataset.fragment]);
+}, true);
+
+/* --- Clicks, keys, drag -------------------------------------------------------------------- */
+
+let opener = null;
+
+document.addEventListener("click", (event) => {
+  const control = event.target.closest("[data-do]");
+  if (event.target.closest("[data-hx-get]")) opener = event.target.closest("[data-hx-get]").id;
+  if (!event.target.closest(".menu")) document.querySelectorAll(".menu[open]").forEach((menu) => { menu.open = false; });
+  if (!control) return;
+  if (control.dataset.do === "close-dialog") dialog.close();
+  if (control.dataset.do === "close-panel") closePanel();
+  if (control.dataset.do === "dismiss") control.closest(".card").remove();
+  if (control.dataset.do === "theme") setTheme(control.value);
+  if (control.dataset.do === "show-column") document.getElementById(control.value).scrollIntoView({ inline: "start", block: "nearest" });
+});
+
+function closePanel() {
+  panel.replaceChildren();
+  panel.hidden = true;
+  document.getElementById(opener)?.focus();
+}
+
+function setTheme(theme) {
+  if (theme === "auto") { delete document.documentElement.dataset.theme; localStorage.removeItem("handoff-theme"); return; }
+  document.documentElement.dataset.theme = theme;
+  localStorage.setItem("handoff-theme", theme);
+}
+
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.closest("input, textarea, select, dialog");
+  if ((event.key === "/" && !typing) || (event.key === "k" && (event.ctrlKey || event.metaKey))) {
+    event.preventDefault();
+    document.getElementById("search").select();
+  }
+  if (event.key === "Escape") {
+    if (event.target.id === "search") { event.target.value = ""; document.getElementById("results").replaceChildren(); }
+    else if (!dialog.open && !panel.hidden) closePanel();
+  }
+  const step = event.target.closest(".step");
+  if (step && event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
+    event.preventDefault();
+    step.querySelector(event.key === "ArrowUp" ? "[data-move=up]" : "[data-move=down]")?.click();
+  }
+});
+
+/* Only the fields of the chosen validation mode are shown, and sent. */
+function modeChanged() {
+  const mode = dialog.querySelector("[name=check]");
+  if (!mode) return;
+  for (const fields of dialog.querySelectorAll("[data-for]")) {
+    const applies = fields.dataset.for.split(" ").includes(mode.value);
+    fields.hidden = fields.disabled = !applies;
+  }
+}
+document.addEventListener("change", modeChanged);
+
+let dragged = null;
+
+document.addEventListener("dragstart", (event) => {
+  dragged = event.target.closest?.(".step[draggable=true]");
+  if (!dragged) return;
+  dragged.classList.add("dragging");
+  event.dataTransfer.effectAllowed = "move";
+  event.dataTransfer.setData("text/plain", dragged.id);
+});
+
+function stepBelow(event) {
+  const step = event.target.closest?.(".step, .step-end");
+  return step && dragged && step !== dragged && step.parentNode === dragged.parentNode ? step : null;
+}
+
+document.addEventListener("dragover", (event) => {
+  const step = stepBelow(event);
+  document.querySelectorAll(".over").forEach((other) => other.classList.toggle("over", other === step));
+  if (!step) return;
+  event.preventDefault();
+  step.classList.add("over");
+});
+
+document.addEventListener("drop", (event) => {
+  const step = stepBelow(event);
+  if (!step) return;
+  event.preventDefault();
+  htmx.ajax("POST", dragged.dataset.moveTo, {
+    source: dragged, target: dragged.closest(".plan").querySelector(".refusal"), swap: "innerHTML",
+    values: { before: step.dataset.task ?? "" },
+  });
+});
+
+document.addEventListener("dragend", () => {
+  dragged?.classList.remove("dragging");
+  document.querySelectorAll(".over").forEach((step) => step.classList.remove("over"));
+  dragged = null;
+});
+
+/* A search result, or an address ending in #task-12: open what holds it, then show it. */
+let opened = "";
+
+function openLinked() {
+  const id = location.hash.slice(1);
+  const found = id !== opened && /^(task|plan)-\d+$/.test(id) && document.getElementById(id);
+  if (!found) return;
+  opened = id;
+  for (let part = found.querySelector("details"); part; part = part.parentElement.closest("details")) part.open = true;
+  found.scrollIntoView({ block: "center", inline: "center" });
+  found.querySelector("summary")?.focus();
+}
+addEventListener("hashchange", openLinked);
+
+document.addEventListener("click", (event) => {
+  const result = event.target.closest("#results a");
+  if (!result) return;
+  document.getElementById("results").replaceChildren();
+  opened = "";
+  const plan = document.querySelector(`#plan-${result.dataset.plan} > details`);
+  if (plan) plan.open = true; /* its steps are fetched, then `drawn` finds the one linked */
+});
+
+drawn();
+connect();
