@@ -1,9 +1,13 @@
 """What must hold before the site serves: an address, a database, somebody who may sign in."""
 
+import contextlib
 import errno
+import fcntl
 import secrets
 import socket
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -58,9 +62,21 @@ def prepare_database() -> None:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-        call_command("migrate", verbosity=0, interactive=False)
+        with _alone():
+            call_command("migrate", verbosity=0, interactive=False)
     except DatabaseError as error:
         raise CommandError(_database_refusal(error)) from error
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """Hold the lock under which `runmcp` makes an absent SQLite database too."""
+    if settings.DATABASE_URL:
+        yield
+        return
+    with Path(f"{settings.SQLITE_PATH}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _database_refusal(error: DatabaseError) -> str:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from coordination import events
 from coordination.actors import Actor
-from coordination.errors import Conflict
+from coordination.errors import Conflict, NotFound
 from coordination.models import HUMAN, Session
 
 ANNOUNCE_AFTER = dt.timedelta(seconds=60)
@@ -42,7 +42,9 @@ def save(*, actor: Actor, session: Session, adding: bool) -> Session:
         if adding:
             session.save(force_insert=True)
         else:
-            session.save(force_update=True, update_fields=["color", "description", "position"])
+            looks = {name: getattr(session, name) for name in ("color", "description", "position")}
+            if not Session.objects.filter(key=session.key).update(**looks):
+                raise NotFound(_("session {key} does not exist any more.").format(key=session.key))
         events.append(actor=actor, verb=events.Verb.SAVED, subject=f"session:{session.key}")
     return session
 

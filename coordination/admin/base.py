@@ -1,0 +1,121 @@
+"""An admin that writes through services: a refusal is a message, and a success is one."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from unfold.admin import ModelAdmin
+
+from coordination.actors import Actor
+from coordination.errors import DomainError, Invalid
+
+DELETIONS_SHOWN = 100
+"""Names that a deletion's confirmation lists; the rest is a number."""
+
+
+class ServiceForm(forms.ModelForm):
+    """A form whose valid data go to a service: what it refuses is an error of the form.
+
+    So a refusal keeps what the person typed, and no page ever reports a success that was not.
+    """
+
+    person: User  # set for each request by ServiceAdmin.get_form
+
+    @property
+    def actor(self) -> Actor:
+        """Return the person as `human`."""
+        return Actor.human(self.person.get_username())
+
+    def full_clean(self) -> None:
+        """Validate, then act."""
+        super().full_clean()
+        if not self.is_bound or self.errors:
+            return
+        try:
+            self.perform()
+        except Invalid as refusal:
+            self.add_error(refusal.field if refusal.field in self.fields else None, refusal.message)
+        except DomainError as refusal:
+            self.add_error(None, refusal.message)
+        except ValidationError as refusal:
+            self.add_error(None, refusal)
+
+    def perform(self) -> None:
+        """Call the service; leave the object that the page goes on with in `instance`."""
+        raise NotImplementedError
+
+
+class ServiceAdmin(ModelAdmin):
+    """The admin of a model that only services write."""
+
+    show_full_result_count = False
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> type[forms.ModelForm]:
+        """Tell the form who acts."""
+        form = super().get_form(request, obj, change=change, **kwargs)
+        return type(form.__name__, (form,), {"person": request.user})
+
+    def save_model(
+        self, request: HttpRequest, obj: Any, form: forms.ModelForm, change: bool
+    ) -> None:
+        """Do nothing more: the form has acted."""
+
+    def remove(self, actor: Actor, obj: Any) -> None:
+        """Delete one object through its service."""
+        raise NotImplementedError
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        """Delete through the service."""
+        self.remove(Actor.human(request.user.get_username()), obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Delete all of them, or none when one is refused."""
+        for obj in queryset:
+            self.delete_model(request, obj)
+
+    def get_deleted_objects(
+        self, objs: QuerySet[Any] | list[Any], request: HttpRequest
+    ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
+        """List what goes, bounded. Whether it may go, the service says."""
+        found = list(objs)
+        names = [str(obj) for obj in found[:DELETIONS_SHOWN]]
+        if len(found) > DELETIONS_SHOWN:
+            names.append(_("… and {count} more").format(count=len(found) - DELETIONS_SHOWN))
+        return names, {str(self.opts.verbose_name_plural): len(found)}, set(), []
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show a refusal where the person came from."""
+        view = super().delete_view
+        return self._refusable(request, lambda: view(request, object_id, extra_context))
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Undo a bulk action, its log included, when one of its objects is refused."""
+        view = super().changelist_view
+        return self._refusable(request, lambda: view(request, extra_context))
+
+    def _refusable(self, request: HttpRequest, view: Callable[[], HttpResponse]) -> HttpResponse:
+        if request.method != "POST":
+            return view()
+        try:
+            with transaction.atomic():
+                return view()
+        except DomainError as refusal:
+            self.message_user(request, refusal.message, messages.ERROR)
+            return redirect(
+                reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+            )
