@@ -25,6 +25,7 @@ from coordination.api import router as coordination_router
 from coordination.errors import DomainError, Forbidden, Invalid, MissingFields, NotFound
 from coordination.services import tokens
 from handoff_site.refusals import database_busy
+from plans.api import router as plans_router
 
 log = logging.getLogger("handoff.api")
 
@@ -189,6 +190,7 @@ api = HandoffAPI(
     docs_decorator=login_required,
 )
 api.add_router("", coordination_router)
+api.add_router("", plans_router)
 
 
 @api.exception_handler(DomainError)

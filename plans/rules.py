@@ -109,8 +109,6 @@ class HttpGetStatus(_Rule):
 
 ArtifactRule = Annotated[FileExists | FileContains | HttpGetStatus, Field(discriminator="rule")]
 ArtifactRules = Annotated[list[ArtifactRule], Field(min_length=1, max_length=50)]
-AnyRule = ShellRule | ArtifactRule | ArtifactRules
-"""Every shape that a stored rule can have: what OpenAPI shows."""
 
 _SHELL: TypeAdapter[ShellRule] = TypeAdapter(ShellRule)
 _ARTIFACT: TypeAdapter[FileExists | FileContains | HttpGetStatus] = TypeAdapter(ArtifactRule)
@@ -152,6 +150,24 @@ def parse_rule(
         return [_ARTIFACT.validate_python(rule)]
     except ValidationError as error:
         raise first_fault(error, FIELD) from None
+
+
+def rule_schema() -> dict[str, Any]:
+    """Return the JSON Schema of every shape that a stored rule can have, whole in itself."""
+    schema = TypeAdapter(ShellRule | ArtifactRule | ArtifactRules | None).json_schema()
+    shapes = schema.pop("$defs")
+
+    def inlined(node: Any) -> Any:
+        if isinstance(node, list):
+            return [inlined(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        if "$ref" in node:
+            return shapes[node["$ref"].rpartition("/")[2]]
+        return {key: inlined(value) for key, value in node.items() if key != "discriminator"}
+
+    found: dict[str, Any] = inlined(schema)
+    return found
 
 
 def stored_rule(mode: str, rule: object) -> Any:
