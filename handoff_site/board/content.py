@@ -97,7 +97,8 @@ def column(user: Person, key: str) -> Context:
 def plan(user: Person, plan_id: int) -> Context:
     """Return one plan's heading; its steps are a part of their own."""
     row = plan_selectors.plan_row(plan_id=plan_id)
-    return {"plan": _plan(row, steps=None)} | rights(user)
+    deciding = row.id == tasks.deciding_plan(row.project)
+    return {"plan": _plan(row, deciding=deciding)} | rights(user)
 
 
 def steps(user: Person, plan_id: int) -> Context:
@@ -153,7 +154,9 @@ def _column(session: Session, queue: Queue) -> Context:
     return {
         "session": _seen(session),
         "plans": [
-            _plan(row, steps=queue.steps if row.id == queue.deciding else None)
+            _plan(row, deciding=True, steps=queue.steps)
+            if row.id == queue.deciding
+            else _plan(row, deciding=False)
             for row in queue.rows
         ],
     }
@@ -169,7 +172,10 @@ def _seen(session: Session) -> Context:
     }
 
 
-def _plan(row: PlanRow, *, steps: Iterable[TaskDetail] | None) -> Context:
+def _plan(
+    row: PlanRow, *, deciding: bool, steps: Iterable[TaskDetail] | None = None
+) -> Context:
+    """Return a plan's heading; its steps when they come with it, else they are fetched."""
     return {
         "id": row.id,
         "title": row.title,
@@ -177,7 +183,7 @@ def _plan(row: PlanRow, *, steps: Iterable[TaskDetail] | None) -> Context:
         "status_label": PlanStatus(row.status).label,
         "total": row.total,
         "settled": row.settled,
-        "opened": steps is not None,
+        "deciding": deciding,
         "steps": None if steps is None else [_task(step) for step in steps],
     }
 
@@ -208,5 +214,5 @@ def _line(event: Event) -> Context:
     verb = VERBS[event.verb].label if event.verb in VERBS else event.verb
     kind, _colon, key = event.subject.partition(":")
     named = key if kind == "session" else f"#{key}"
-    text = " ".join(part for part in (verb, named, event.data.get("title", "")) if part)
+    text = " ".join(str(part) for part in (verb, named, event.data.get("title")) if part)
     return {"actor": event.actor.replace(":", " · "), "text": text, "at": event.at}

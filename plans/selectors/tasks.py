@@ -113,7 +113,7 @@ def deciding_step(*, project: str) -> NextStep:
     The first active plan with an unsettled step decides: its active step if there is one, else
     its first unsettled one. Three index look-ups at most, whatever the number of steps.
     """
-    plan_id = _deciding_plan(project)
+    plan_id = deciding_plan(project)
     if plan_id is None:
         return NextStep(project, None)
     steps = Task.objects.filter(plan=plan_id)
@@ -123,7 +123,8 @@ def deciding_step(*, project: str) -> NextStep:
     return NextStep(project, found[0] if found else None)
 
 
-def _deciding_plan(project: str) -> int | None:
+def deciding_plan(project: str) -> int | None:
+    """Return the plan whose steps a project's agent is given now."""
     unsettled = Task.objects.filter(plan=OuterRef("pk"), settled=False)
     return (
         Plan.objects.filter(Exists(unsettled), project=project, status=PlanStatus.ACTIVE)

@@ -116,8 +116,14 @@ function age() {
   }
 }
 
+const decided = new Set([...document.querySelectorAll(".plan[data-deciding]")].map((plan) => plan.id));
+
 function drawn() {
   age();
+  for (const plan of document.querySelectorAll(".plan[data-deciding]")) {
+    if (!decided.has(plan.id)) plan.querySelector("details").open = true; /* its turn has come */
+    decided.add(plan.id);
+  }
   for (const part of document.querySelectorAll("[data-color]")) part.style.setProperty("--session", part.dataset.color);
   const count = Number(document.getElementById("for-you").dataset.count);
   document.title = (count ? `(${count}) ` : "") + desk.dataset.title;
@@ -147,7 +153,7 @@ document.body.addEventListener("htmx:after:swap", () => {
 dialog.addEventListener("close", () => dialog.replaceChildren());
 
 document.addEventListener("toggle", (event) => {
-  const lazy = event.target.open && event.target.querySelector(":scope > [data-lazy]");
+  const lazy = event.target.open && event.target.querySelector(":scope > [data-keep] > [data-lazy]");
   if (lazy) refresh([lazy.dataset.fragment]);
 }, true);
 
