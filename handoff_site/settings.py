@@ -296,6 +296,10 @@ UNFOLD: dict[str, Any] = {
     "SITE_HEADER": "Handoff",
     "SITE_SYMBOL": "handshake",
     "SHOW_LANGUAGES": True,
+    "SITE_FAVICONS": [
+        {"rel": "icon", "type": "image/svg+xml", "href": lambda _request: "/static/board/icon.svg"}
+    ],
+    "SCRIPTS": [lambda _request: "/static/admin_theme/admin.js"],
 }
 
 # --- Product --------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import warnings
 from argparse import ArgumentParser
 from typing import Any
 
@@ -79,6 +80,8 @@ class Command(BaseCommand):
         self.stdout.flush()
 
     def _server(self, host: str, port: int) -> uvicorn.Server:
+        # WhiteNoise hands out files in pieces; read whole under ASGI, they are small.
+        warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume")
         # Its start and stop lines say less than ours.
         logging.getLogger("uvicorn").setLevel(logging.WARNING)
         config = uvicorn.Config(
