@@ -63,9 +63,7 @@ def person(request: HttpRequest) -> Actor:
 def answer(request: HttpRequest, message_id: int) -> HttpResponse:
     """Answer a question as human."""
     messages.answer(actor=person(request), message_id=message_id, body=request.POST.get("body", ""))
-    response = changed((f"thread-{message_id}", "for-you", "questions", "activity"))
-    response["HX-Reset"] = "true"
-    return response
+    return changed((f"thread-{message_id}", "for-you", "questions", "activity"))
 
 
 @require_POST

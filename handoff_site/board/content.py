@@ -32,7 +32,7 @@ QUESTIONS_SHOWN = 100
 ICONS: dict[str, str] = {
     TaskStatus.PENDING: "○",
     TaskStatus.CURRENT: "▶",
-    TaskStatus.AWAITING_HUMAN: "✋",
+    TaskStatus.AWAITING_HUMAN: "◆",
     TaskStatus.VALIDATING: "⟳",
     TaskStatus.DONE: "✓",
     TaskStatus.FAILED: "✕",

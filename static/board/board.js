@@ -141,14 +141,22 @@ setInterval(() => refresh(["for-you"]), 60_000); /* a session grows stale withou
 /* An action that succeeded names what it changed: drawn at once, without waiting for the socket. */
 document.body.addEventListener("board:changed", (event) => {
   if (event.detail.close && dialog.open) dialog.close();
-  refresh(event.detail.fragments ?? event.detail.value ?? []);
+  event.target.closest("form")?.reset(); /* what was typed has been sent */
+  refresh(event.detail.fragments);
 });
 
-document.body.addEventListener("htmx:after:swap", () => {
+/* Watched, not told: a swap that replaces the element which asked for it tells nobody. */
+new MutationObserver(() => {
   if (dialog.childElementCount && !dialog.open) dialog.showModal();
-  panel.hidden = !panel.childElementCount;
   modeChanged();
-});
+  dialog.querySelector("[role=alert]")?.closest(".field")?.querySelector("input, textarea, select")?.focus();
+}).observe(dialog, { childList: true });
+
+new MutationObserver(() => {
+  panel.hidden = !panel.childElementCount;
+  panel.querySelector("[autofocus]")?.focus();
+  age();
+}).observe(panel, { childList: true, subtree: true });
 
 dialog.addEventListener("close", () => dialog.replaceChildren());
 
