@@ -1,0 +1,1 @@
+"""Run validation rules: commands and checks, bounded in time, memory and what they leave."""
