@@ -25,6 +25,7 @@ class Verb(models.TextChoices):
     PLAN_REOPENED = "plan_reopened", _("reopened the plan")
     PLAN_DELETED = "plan_deleted", _("deleted the plan")
     PLAN_IMPORTED = "plan_imported", _("imported the plan")
+    QUESTION_IMPORTED = "question_imported", _("imported the question")
     TASK_ADDED = "task_added", _("added the step")
     TASK_EDITED = "task_edited", _("edited the step")
     TASK_MOVED = "task_moved", _("moved the step")

@@ -7,7 +7,7 @@ really happen. Only ages are made up.
 import datetime as dt
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -53,20 +53,23 @@ def create_demo() -> None:
     with transaction.atomic():
         if Plan.objects.exists():
             raise Conflict(_("this database has plans: the demo goes into an empty one only."))
+        # What people and agents wrote before keeps its dates.
+        last_message = Message.objects.aggregate(last=Max("id"))["last"] or 0
         _sessions()
         _panel_plans()
         _app_plans()
         _site_plans()
         _threads()
-        _age()
+        _age(last_message)
 
 
 def _sessions() -> None:
     for index, (key, color, description, _seen) in enumerate(SESSIONS):
-        known = Session.objects.filter(key=key).first()
-        session = known or Session(key=key)
-        session.color, session.description, session.position = color, description, 10 * index + 10
-        sessions.save(actor=PERSON, session=session, adding=known is None)
+        session = Session.objects.filter(key=key).first()
+        adding = session is None
+        session = session or Session(key=key, color=color, position=10 * index + 10)
+        session.description = session.description or description
+        sessions.save(actor=PERSON, session=session, adding=adding)
 
 
 def _panel_plans() -> None:
@@ -178,16 +181,18 @@ def _threads() -> None:
     )
 
 
-def _age() -> None:
+def _age(last_message: int) -> None:
     """Spread the ages that people look at: presence, and how long things have waited."""
     now = timezone.now()
     for key, _color, _description, minutes in SESSIONS:
         seen = now - dt.timedelta(minutes=minutes)
-        Session.objects.filter(key=key).update(last_seen=seen)
+        Session.objects.filter(key=key, last_seen__isnull=True).update(last_seen=seen)
         Task.objects.filter(plan__project=key).update(
             status_since=F("status_since") - dt.timedelta(minutes=minutes)
         )
-    Message.objects.update(created_at=F("created_at") - dt.timedelta(minutes=50))
+    Message.objects.filter(pk__gt=last_message).update(
+        created_at=F("created_at") - dt.timedelta(minutes=50)
+    )
     Plan.objects.update(created_at=F("created_at") - dt.timedelta(days=1))
 
 

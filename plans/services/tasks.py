@@ -112,8 +112,9 @@ def move_task(
     task_id: int,
     direction: str | None = None,
     before: int | None = None,
+    last: bool = False,
 ) -> None:
-    """Swap a step with the one above ("up") or below ("down"), or put it right before another.
+    """Swap a step with the one above ("up") or below ("down"), or put it before another or last.
 
     At the edge a swap changes nothing.
 
@@ -121,7 +122,7 @@ def move_task(
         NotFound, Forbidden, Invalid. Conflict: the step is active.
     """
     people_only(actor)
-    if (direction is None) == (before is None):
+    if [direction is not None, before is not None, last].count(True) != 1:
         raise Invalid("direction", _("give either direction (up, down) or before, a step's id."))
     if direction not in {None, "up", "down"}:
         raise Invalid(
@@ -131,7 +132,7 @@ def move_task(
     with transaction.atomic():
         plan, task = locked(task_id)
         _refuse_if_active(task)
-        moved = _swap(task, up=direction == "up") if before is None else _move_before(task, before)
+        moved = _swap(task, up=direction == "up") if direction else _move_before(task, before)
         if moved:
             task_changed(
                 actor=actor, verb=Verb.TASK_MOVED, plan=plan, task_id=task_id, title=task.title
@@ -272,10 +273,11 @@ def _swap(task: Task, *, up: bool) -> bool:
     return True
 
 
-def _move_before(task: Task, before: int) -> bool:
+def _move_before(task: Task, before: int | None) -> bool:
+    """Put a step before another one, or last; tell whether that changed anything."""
     order = _order(task.plan_id)
     old = _index(order, task.pk, "task")
-    target = _index(order, before, "before")
+    target = len(order) if before is None else _index(order, before, "before")
     if target in {old, old + 1}:
         return False
     moved = order.pop(old)

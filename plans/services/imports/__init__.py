@@ -1,0 +1,1 @@
+"""Take over the data of the original Node server."""
