@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from coordination.models import HUMAN, Session
 from plans.states import ACTIVE, SETTLED, PlanStatus, TaskStatus
@@ -19,9 +20,12 @@ MAX_ATTEMPTS = 100
 class ValidationMode(models.TextChoices):
     """Who decides that a step is done."""
 
-    MANUAL = "manual", _("by a human")  # a person looks and says so
-    SHELL = "shell", _("by a command")  # its exit status says so
-    ARTIFACT = "artifact", _("by what exists")  # files and addresses say so
+    # a person looks and says so
+    MANUAL = "manual", pgettext_lazy("validation", "by a human")
+    # its exit status says so
+    SHELL = "shell", pgettext_lazy("validation", "by a command")
+    # files and addresses say so
+    ARTIFACT = "artifact", pgettext_lazy("validation", "by what exists")
 
 
 class Plan(models.Model):

@@ -6,29 +6,41 @@ Services, admin, REST and the board's buttons all derive from `TRANSITIONS`.
 from dataclasses import dataclass
 
 from django.db.models import TextChoices
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 
 class PlanStatus(TextChoices):
     """Where a plan stands in its project's queue."""
 
-    ACTIVE = "active", _("active")  # its steps are given out in turn
-    PAUSED = "paused", _("paused")  # a person lets the next plan through; nothing is lost
-    DONE = "done", _("done")  # every step is settled, and there are some
-    ARCHIVED = "archived", _("archived")  # put away by a person
+    # its steps are given out in turn
+    ACTIVE = "active", pgettext_lazy("plan", "active")
+    # a person lets the next plan through; nothing is lost
+    PAUSED = "paused", pgettext_lazy("plan", "paused")
+    # every step is settled, and there are some
+    DONE = "done", pgettext_lazy("plan", "done")
+    # put away by a person
+    ARCHIVED = "archived", pgettext_lazy("plan", "archived")
 
 
 class TaskStatus(TextChoices):
     """Where a step stands."""
 
-    PENDING = "pending", _("pending")  # not given out yet
-    CURRENT = "current", _("current")  # the agent works on it
-    AWAITING_HUMAN = "awaiting_human", _("awaiting a human")  # a person must check it
-    VALIDATING = "validating", _("being validated")  # its rule runs, under a lease
-    DONE = "done", _("done")  # checked, by a person or by its rule
-    FAILED = "failed", _("failed")  # its rule did not hold; the queue stops here
-    BLOCKED = "blocked", _("blocked")  # the agent could not go on; the queue stops here
-    SKIPPED = "skipped", _("skipped")  # a person decided to do without
+    # not given out yet
+    PENDING = "pending", pgettext_lazy("step", "pending")
+    # the agent works on it
+    CURRENT = "current", pgettext_lazy("step", "current")
+    # a person must check it
+    AWAITING_HUMAN = "awaiting_human", pgettext_lazy("step", "awaiting a human")
+    # its rule runs, under a lease
+    VALIDATING = "validating", pgettext_lazy("step", "being validated")
+    # checked, by a person or by its rule
+    DONE = "done", pgettext_lazy("step", "done")
+    # its rule did not hold; the queue stops here
+    FAILED = "failed", pgettext_lazy("step", "failed")
+    # the agent could not go on; the queue stops here
+    BLOCKED = "blocked", pgettext_lazy("step", "blocked")
+    # a person decided to do without
+    SKIPPED = "skipped", pgettext_lazy("step", "skipped")
 
 
 ACTIVE = (TaskStatus.CURRENT, TaskStatus.AWAITING_HUMAN, TaskStatus.VALIDATING)
@@ -53,18 +65,18 @@ class Who(TextChoices):
 class TaskEvent(TextChoices):
     """What can happen to a step; a person's events carry the names REST knows them by."""
 
-    PROMOTE = "promote", _("promotion")
-    SUBMIT = "submit", _("submission to a human")
-    BEGIN = "begin", _("validation")
-    PASS = "pass", _("success of the validation")
-    RETRY = "retry", _("another attempt")
-    FAIL = "fail", _("failure of the validation")
-    BLOCK = "block", _("block")
-    VALIDATE = "validate-manual", _("validate")
-    REJECT = "reject", _("send back")
-    RESET = "reset", _("reset")
-    SKIP = "skip", _("skip")
-    CRASH = "crash", _("runner's death")
+    PROMOTE = "promote", pgettext_lazy("event", "promotion")
+    SUBMIT = "submit", pgettext_lazy("event", "submission to a human")
+    BEGIN = "begin", pgettext_lazy("event", "validation")
+    PASS = "pass", pgettext_lazy("event", "success of the validation")
+    RETRY = "retry", pgettext_lazy("event", "another attempt")
+    FAIL = "fail", pgettext_lazy("event", "failure of the validation")
+    BLOCK = "block", pgettext_lazy("event", "block")
+    VALIDATE = "validate-manual", pgettext_lazy("event", "validate")
+    REJECT = "reject", pgettext_lazy("event", "send back")
+    RESET = "reset", pgettext_lazy("event", "reset")
+    SKIP = "skip", pgettext_lazy("event", "skip")
+    CRASH = "crash", pgettext_lazy("event", "runner's death")
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ def _app_plans() -> None:
         runner_id=RUNNER,
         passed=False,
         evidence=STUCK_TEST,
-        error=_("the command ended with status {status}.").format(status=1),
+        error=_("exit status {status}").format(status=1),
     )
     later = _plan(APP, "Nouvel écran d'accueil")
     _step(later, "Maquette validée par Inès", "Lien vers la maquette dans la preuve.")
