@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -23,6 +24,20 @@ def wait_until(condition: Callable[[], object], *, seconds: float = 10, what: st
             return value
         time.sleep(0.01)
     raise AssertionError(f"not within {seconds} s: {what or condition}")
+
+
+def skip_or_fail(reason: str) -> NoReturn:
+    """Skip on a bare machine; fail where everything must run (CI sets the variable)."""
+    if os.environ.get("HANDOFF_TEST_REQUIRE_ALL"):
+        pytest.fail(f"this machine must be able to run every test: {reason}")
+    pytest.skip(reason)
+
+
+def skip_or_fail(reason: str) -> NoReturn:
+    """Skip for want of a browser or a service; fail where HANDOFF_TEST_REQUIRE_ALL=1 promises it."""
+    if os.environ.get("HANDOFF_TEST_REQUIRE_ALL") == "1":
+        pytest.fail(f"required here: {reason}")
+    pytest.skip(reason)
 
 
 def clean_environment(**extra: str) -> dict[str, str]:

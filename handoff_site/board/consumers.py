@@ -19,6 +19,7 @@ from coordination.feed import LATE_SECONDS
 from coordination.selectors.events import events_after
 from handoff_site.board.fragments import fragments_of
 from handoff_site.board.hub import hub
+from plans.services.steps import expire_leases
 
 NOT_SIGNED_IN = 4401
 """Close code of a socket whose person is not, or no longer, signed in."""
@@ -93,6 +94,7 @@ class BoardConsumer(AsyncWebsocketConsumer):
                 if not await self._is_signed_in():
                     await self.close(NOT_SIGNED_IN)
                     return
+                await sync_to_async(expire_leases)()  # a dead runner's step shows as such
                 await self._send()
 
     @sync_to_async

@@ -172,9 +172,7 @@ def _seen(session: Session) -> Context:
     }
 
 
-def _plan(
-    row: PlanRow, *, deciding: bool, steps: Iterable[TaskDetail] | None = None
-) -> Context:
+def _plan(row: PlanRow, *, deciding: bool, steps: Iterable[TaskDetail] | None = None) -> Context:
     """Return a plan's heading; its steps when they come with it, else they are fetched."""
     return {
         "id": row.id,

@@ -15,6 +15,7 @@ from coordination.selectors import messages, sessions
 from coordination.text import fold
 from handoff_site.board import content
 from plans.selectors import queues
+from plans.services.steps import expire_leases
 
 MAX_FRAGMENTS = 100
 
@@ -22,7 +23,8 @@ MAX_FRAGMENTS = 100
 @login_required
 @require_GET
 def page(request: HttpRequest) -> HttpResponse:
-    """Show the whole board."""
+    """Show the whole board; to look is to notice a dead runner."""
+    expire_leases()
     return render(request, "board/page.html", content.desk(request.user))
 
 
