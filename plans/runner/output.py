@@ -40,7 +40,10 @@ class Output(asyncio.Protocol):
         kept = text.encode()[-KEPT_BYTES:].decode(errors="ignore").rstrip()
         if self.total <= KEPT_BYTES and len(kept) >= len(text.rstrip()):
             return kept
-        return _("… (the end of {total} bytes)").format(total=f"{self.total:,}") + f"\n{kept}"
+        return (
+            _("… (only the end; {total} bytes in all)").format(total=f"{self.total:,}")
+            + f"\n{kept}"
+        )
 
     def last_line(self, maximum: int) -> str:
         """Return the last line that is not blank, cut to `maximum` characters."""

@@ -101,7 +101,8 @@ async def _wait(work: asyncio.Task[Validation], run: "_Run", progress: Progress 
         await asyncio.wait({work}, timeout=min(left, PROGRESS_SECONDS) if progress else left)
         if progress and not work.done():
             await progress(round(clock() - started, 1), run.limit)
-    await asyncio.wait({work, run.begun}, return_when=asyncio.FIRST_COMPLETED)
+    either: set[asyncio.Future[Any]] = {work, run.begun}
+    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
 
 
 class _Run:
@@ -168,7 +169,8 @@ class _Run:
             else run_artifact(rule or [], folder)
         )  # fmt: skip
         stopping = asyncio.ensure_future(self._stopped.wait())
-        await asyncio.wait({running, stopping, lease}, return_when=asyncio.FIRST_COMPLETED)
+        ends: set[asyncio.Future[Any]] = {running, stopping, lease}
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
         if not running.done():
             running.cancel()

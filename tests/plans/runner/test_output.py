@@ -12,7 +12,7 @@ def resident_megabytes() -> float:
 async def test_end_of_a_long_output_is_kept_and_marked(tmp_path):
     outcome = await shell("seq 100000", tmp_path)
     lines = outcome.evidence.splitlines()
-    assert lines[1] == "… (the end of 588,895 bytes)"
+    assert lines[1] == "… (only the end; 588,895 bytes in all)"
     assert lines[-1] == "100000"
     assert 8000 < len(outcome.evidence) < 8400
 
