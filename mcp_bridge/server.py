@@ -47,7 +47,8 @@ class Bridge:
             on_call_tool=self._call_tool,
             on_subscriptions_listen=self._listen,
         )
-        self.server.middleware.append(self._forgive)
+        # In place of the SDK's tracing, which nothing here collects.
+        self.server.middleware[:] = [self._forgive]
 
     def options(self) -> InitializationOptions:
         """Return what the handshake offers: tools, and word of their changes."""

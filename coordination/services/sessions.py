@@ -2,7 +2,7 @@
 
 import datetime as dt
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import ProtectedError, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -15,16 +15,23 @@ from coordination.models import HUMAN, Session
 ANNOUNCE_AFTER = dt.timedelta(seconds=60)
 """A session's calls reach the boards at most this often: presence is shown in minutes."""
 
+_STAMP = "UPDATE coordination_session SET last_seen = %s WHERE key = %s AND last_seen > %s"
+
 
 def stamp(*, session: str) -> bool:
     """Record that `session` called a tool just now; False if there is no such session.
 
-    One statement on the usual path. After a silence an event tells the boards as well.
+    One statement on the usual path, in plain SQL: it comes before every call, and building it
+    anew each time would be a sixth of a whole call. After a silence an event tells the boards
+    as well.
     """
     now = timezone.now()
+    moments = [connection.ops.adapt_datetimefield_value(at) for at in (now, now - ANNOUNCE_AFTER)]
+    with connection.cursor() as cursor:
+        cursor.execute(_STAMP, [moments[0], session, moments[1]])
+        if cursor.rowcount:
+            return True
     rows = Session.objects.filter(key=session)
-    if rows.filter(last_seen__gt=now - ANNOUNCE_AFTER).update(last_seen=now):
-        return True
     with transaction.atomic():
         silent = Q(last_seen__isnull=True) | Q(last_seen__lte=now - ANNOUNCE_AFTER)
         if not rows.filter(silent).update(last_seen=now):

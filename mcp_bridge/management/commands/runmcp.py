@@ -35,6 +35,7 @@ class Command(BaseCommand):
         wire = claim()
         gc.collect()
         gc.freeze()  # what start-up made stays: no need to look at it again and again
+        gc.set_threshold(20_000)  # a call makes thousands of short-lived objects, and no cycle
         anyio.run(serve, wire, Identity.of_process(session))
         leave()
 
@@ -72,8 +73,8 @@ async def stop_when_alone(wire: Wire, client: Stdio) -> None:
     """
     hangup = select.poll()
     hangup.register(wire.output, 0)  # reports errors and hang-ups only
-    while os.getppid() == wire.parent and not hangup.poll(0):
-        await anyio.sleep(0.5)  # noqa: ASYNC110  neither can be awaited
+    while os.getppid() == wire.parent and not hangup.poll(0):  # noqa: ASYNC110  no event tells
+        await anyio.sleep(0.5)
     client.stop()
 
 
