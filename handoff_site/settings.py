@@ -85,13 +85,17 @@ SQLITE_PATH = Path(BASE_DIR, Path(env_str("MCP_HANDOFF_DB", "data/handoff.sqlite
 # How long a write waits for its turn. A tool call makes two at most, and must answer in 10 s.
 BUSY_TIMEOUT_SECONDS = 4.5
 
+# An agent keeps its one connection; the web side's requests each have a thread that ends with
+# them, and a connection kept there would serve nobody.
+CONNECTION_SECONDS = 600 if IS_AGENT else 0
+
 
 def sqlite_database(path: Path) -> dict[str, Any]:
     """Return the settings of one SQLite file shared by many processes."""
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": str(path),
-        "CONN_MAX_AGE": None,
+        "CONN_MAX_AGE": CONNECTION_SECONDS,
         "OPTIONS": {
             # Take the write lock when the transaction begins: a read that turns into a write
             # halfway cannot wait for its turn, it fails at once.
@@ -103,7 +107,9 @@ def sqlite_database(path: Path) -> dict[str, Any]:
 
 
 DATABASES: dict[str, Any] = {
-    "default": dj_database_url.parse(DATABASE_URL, conn_max_age=600, conn_health_checks=True)
+    "default": dj_database_url.parse(
+        DATABASE_URL, conn_max_age=CONNECTION_SECONDS, conn_health_checks=True
+    )
     if DATABASE_URL
     else sqlite_database(SQLITE_PATH)
 }

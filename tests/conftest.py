@@ -33,13 +33,6 @@ def skip_or_fail(reason: str) -> NoReturn:
     pytest.skip(reason)
 
 
-def skip_or_fail(reason: str) -> NoReturn:
-    """Skip for want of a browser or a service; fail where HANDOFF_TEST_REQUIRE_ALL=1 promises it."""
-    if os.environ.get("HANDOFF_TEST_REQUIRE_ALL") == "1":
-        pytest.fail(f"required here: {reason}")
-    pytest.skip(reason)
-
-
 def clean_environment(**extra: str) -> dict[str, str]:
     """Return this environment without Handoff's own variables, plus `extra`."""
     own = ("HANDOFF_", "MCP_", "DATABASE_URL", "REDIS_URL", "DJANGO_")
