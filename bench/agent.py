@@ -24,7 +24,7 @@ class Reply:
     is_error: bool
 
 
-class Gone(Exception):  # noqa: N818  it is what happened
+class Gone(Exception):
     """The process closed its output."""
 
 

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from typing import Any
 
 from bench.agent import PROJECT, Agent
 from bench.database import fresh_database
@@ -10,7 +11,7 @@ from bench.report import Figure, percentile
 BARE = (sys.executable, str(PROJECT / "bench" / "bare_server.py"))
 ROUNDS = 600
 WARM_UP = 50
-CALLS = {
+CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "echo (bare SDK)": ("echo", {"text": "bonjour"}),
     "mf_ask": ("mf_ask", {"to": "app", "subject": "Bonjour", "body": "Une question."}),
     "mf_inbox": ("mf_inbox", {}),
@@ -24,13 +25,16 @@ CALLS = {
 
 def measure() -> list[Figure]:
     """Return p50 and p95 of each tool, and the ratio that has a limit."""
-    with fresh_database() as database:
-        with Agent(command=BARE) as bare, Agent("panel", database=database) as agent:
-            bare.initialize()
-            agent.initialize()
-            for _number in range(2):  # messages 1 and 2
-                agent.call("mf_ask", to="app", subject="Bonjour", body="Une question.")
-            times = timed(bare, agent)
+    with (
+        fresh_database() as database,
+        Agent(command=BARE) as bare,
+        Agent("panel", database=database) as agent,
+    ):
+        bare.initialize()
+        agent.initialize()
+        for _number in range(2):  # messages 1 and 2
+            agent.call("mf_ask", to="app", subject="Bonjour", body="Une question.")
+        times = timed(bare, agent)
     figures = []
     for name, values in times.items():
         figures.append(Figure(f"{name} p50", percentile(values, 0.5), "ms"))

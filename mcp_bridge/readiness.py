@@ -1,38 +1,30 @@
-"""Whether the database can serve a call; makes a SQLite file that is not there yet.
+"""Whether the database can serve a call, and what to tell an agent when it cannot.
 
 A process starts, and says what its tools are, whatever the state of its database. Each call
 asks here first, so that it can say what is wrong, and work once that is mended.
 """
 
-import fcntl
-import logging
 import os
-import sqlite3
+import shlex
 import subprocess
 import sys
 import time
-from contextlib import closing
 from functools import cache
 from pathlib import Path
 
 import anyio
 from django.apps import apps
-from django.conf import settings
 from django.db import connection
 from django.db.utils import DatabaseError, Error, InterfaceError, OperationalError, ProgrammingError
 from django.utils.translation import gettext as _
 
 from coordination.errors import DomainError
+from mcp_bridge.creation import MANAGE_PY, FileId, create, database_path, file_id, is_empty
 from mcp_bridge.crossing import in_database
-
-logger = logging.getLogger(__name__)
 
 OWN_APPS = ("coordination", "plans")
 CREATION_SECONDS = 45
 """How long a call waits while the schema is made, by this process or by another."""
-MANAGE_PY = Path(settings.BASE_DIR, "manage.py")
-
-FileId = tuple[int, int]
 
 
 class Unready(DomainError):
@@ -94,74 +86,15 @@ class Readiness:
         if self._ready_file is not None and self._ready_file == file_id():
             return  # another call looked while this one waited
         try:
-            if is_empty():
+            if await anyio.to_thread.run_sync(is_empty):
                 await anyio.to_thread.run_sync(create, abandon_on_cancel=True)
             seen = file_id()
-            await in_database(refuse_if_behind)
+            await in_database(look)
         except Unready:
             raise
         except (Error, OSError, subprocess.SubprocessError) as error:
             raise self.report(error) from error
         self._ready_file = seen
-
-
-def database_path() -> Path | None:
-    """Return the SQLite file; None on another engine, or for tests' database in memory."""
-    if connection.vendor != "sqlite":
-        return None
-    name = str(connection.settings_dict["NAME"])
-    return None if "mode=memory" in name or name == ":memory:" else Path(name)
-
-
-def file_id() -> FileId:
-    """Tell one file from another that took its place; the same for what is no file."""
-    path = database_path()
-    if path is None:
-        return 0, 0
-    try:
-        found = path.stat()
-    except OSError:
-        return -1, -1
-    return found.st_dev, found.st_ino
-
-
-def is_empty() -> bool:
-    """Tell whether the SQLite file is absent or holds no table: nothing that one could lose."""
-    path = database_path()
-    if path is None or (path.exists() and not path.is_file()):
-        return False
-    if not path.exists() or path.stat().st_size == 0:
-        return True
-    try:
-        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=0.5)) as found:
-            return found.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
-    except sqlite3.Error:
-        return False  # in use, or not a database: the next look says which
-
-
-def create() -> None:
-    """Make the schema in a child process with the web side's settings: it owns tables too.
-
-    One process makes it while the others wait for the lock, which the child holds as well: it
-    outlives us if we are stopped halfway.
-    """
-    path = database_path()
-    if path is None:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with Path(f"{path}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not is_empty():
-            return
-        logger.info("creating the database %s", path)
-        subprocess.run(
-            [sys.executable, str(MANAGE_PY), "migrate", "--no-input", "--verbosity=0"],
-            env=os.environ | {"HANDOFF_ROLE": "web"},
-            stdin=subprocess.DEVNULL,
-            stdout=2,  # a migration may print
-            pass_fds=[lock.fileno()],
-            check=True,
-        )
 
 
 @cache
@@ -172,6 +105,12 @@ def own_migrations() -> frozenset[tuple[str, str]]:
         for label in OWN_APPS
         for file in Path(apps.get_app_config(label).path, "migrations").glob("[0-9]*.py")
     )
+
+
+def look() -> None:
+    """Look at the file that is there now, which may have taken the place of the one we knew."""
+    connection.close()
+    refuse_if_behind()
 
 
 def refuse_if_behind() -> None:
@@ -197,9 +136,19 @@ def behind() -> Unready:
     """Return the refusal of a schema that lacks migrations."""
     return Unready(
         _("the database is behind this version of Handoff; run: {command}").format(
-            command=f"{sys.executable} {MANAGE_PY} migrate"
+            command=migrate_command()
         )
     )
+
+
+def migrate_command() -> str:
+    """Return the command line that migrates this very database, ready to paste.
+
+    DATABASE_URL holds a password, which has no place in an agent's transcript.
+    """
+    path = os.environ.get("MCP_HANDOFF_DB", "").strip()
+    chosen = f"MCP_HANDOFF_DB={shlex.quote(str(database_path()))} " if path else ""
+    return f"{chosen}{shlex.quote(sys.executable)} {shlex.quote(str(MANAGE_PY))} migrate"
 
 
 def explained(error: Exception) -> Unready:
@@ -218,9 +167,7 @@ def explained(error: Exception) -> Unready:
         return Unready(_("the disk is full; make room. ({place})").format(place=place))
     if isinstance(error, subprocess.SubprocessError):
         return Unready(
-            _("the database could not be created; run: {command}").format(
-                command=f"{sys.executable} {MANAGE_PY} migrate"
-            )
+            _("the database could not be created; run: {command}").format(command=migrate_command())
         )
     if connection.vendor != "sqlite":
         return Unready(

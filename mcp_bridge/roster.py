@@ -16,7 +16,7 @@ from mcp_bridge.readiness import Readiness
 
 POLL_SECONDS = 1.5
 """How soon a new session shows in a running client."""
-PATIENCE_SECONDS = 1.0
+PATIENCE_SECONDS = 0.3
 """How long `tools/list` waits for the database; it must answer whatever its state."""
 
 

@@ -38,7 +38,7 @@ class Bridge:
         self._calls = Calls(identity, readiness, tools)
         self._roster = Roster(readiness)
         self._listen = ListenHandler(self._roster.bus)
-        self.server: Server[None] = Server(
+        self.server: Server[Any] = Server(
             "handoff",
             version=VERSION,
             instructions=instructions(identity),
@@ -59,7 +59,7 @@ class Bridge:
         self._listen.close()
 
     @asynccontextmanager
-    async def _lifespan(self, _server: Server[None]) -> AsyncIterator[None]:
+    async def _lifespan(self, _server: Server[Any]) -> AsyncIterator[None]:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._roster.watch)
             yield

@@ -40,7 +40,7 @@ from mcp_bridge.wire import Wire
 
 MAX_LINE = 4 * 1024 * 1024
 """Bytes in one message: the longest body, escaped, several times over."""
-GRACE_SECONDS = 4.0
+GRACE_SECONDS = 3.8
 """How long the replies in flight may take once the input has ended."""
 ATOMIC_WRITE = select.PIPE_BUF
 """Bytes that a pipe reported writable takes without blocking."""

@@ -16,7 +16,7 @@ from mcp_bridge.server import Bridge
 from mcp_bridge.stdio import GRACE_SECONDS, Stdio
 from mcp_bridge.wire import Wire, claim
 
-EXIT_SECONDS = GRACE_SECONDS + 0.6
+EXIT_SECONDS = GRACE_SECONDS + 0.5
 """From the end of the input to the end of the process, whatever hangs."""
 
 
