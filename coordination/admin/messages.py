@@ -47,7 +47,7 @@ class QuestionForm(ServiceForm):
 class ReplyForm(ServiceForm):
     """Answer a question, close it, or both."""
 
-    answer = forms.CharField(label=_("Answer"), required=False, widget=UnfoldAdminTextareaWidget())
+    answer = forms.CharField(label=_("Your answer"), required=False, widget=UnfoldAdminTextareaWidget())
     close = forms.BooleanField(
         label=_("Close the question"), required=False, widget=UnfoldBooleanWidget()
     )
