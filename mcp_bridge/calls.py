@@ -7,6 +7,7 @@ import logging
 import time
 import traceback
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.utils import Error
@@ -19,9 +20,18 @@ from coordination.selectors.messages import open_count
 from mcp_bridge.crossing import in_database
 from mcp_bridge.identity import Identity
 from mcp_bridge.readiness import Readiness
-from mcp_bridge.tool import Tool
+from mcp_bridge.tool import Progress, Tool
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A call that takes long: whose it is and what it asks for, checked."""
+
+    tool: Tool
+    actor: Actor
+    arguments: dict[str, Any]
 
 
 class Calls:
@@ -32,12 +42,13 @@ class Calls:
         self._readiness = readiness
         self._tools = {tool.name: tool for tool in tools}
 
-    async def answer(self, name: Any, arguments: Any) -> CallToolResult:
+    async def answer(self, name: Any, arguments: Any, progress: Progress) -> CallToolResult:
         """Return the answer to one call; whatever goes wrong is a sentence in it."""
         came = time.monotonic()
         try:
             await self._readiness.check(since=came)
-            text = await in_database(lambda: self._serve(name, arguments, came))
+            served = await in_database(lambda: self._serve(name, arguments, came))
+            text = served if isinstance(served, str) else await finish(served, progress)
         except MissingFields as error:
             return failure(error.message)
         except DomainError as error:
@@ -50,12 +61,14 @@ class Calls:
             return failure(refusal(_("something unexpected happened here; see this server's log.")))
         return CallToolResult(content=[TextContent(type="text", text=text)])
 
-    def _serve(self, name: Any, arguments: Any, came: float) -> str:
-        """Serve one call in the database's thread."""
+    def _serve(self, name: Any, arguments: Any, came: float) -> "str | Admitted":
+        """Serve one call in the database's thread; admit one that takes long."""
         self._readiness.refuse_if_stuck(since=came)
         actor = self._identity.admit()
         tool, checked = self._understood(name, arguments)
-        text = tool.handler(actor, **checked)
+        if tool.takes_long:
+            return Admitted(tool, actor, checked)
+        text: str = tool.handler(actor, **checked)
         return text + inbox_line(actor) if tool.recalls_inbox else text
 
     def _understood(self, name: Any, arguments: Any) -> tuple[Tool, dict[str, Any]]:
@@ -73,6 +86,14 @@ class Calls:
                 "arguments", _("arguments: an object is expected, with one value per name.")
             )
         return tool, tool.read(arguments or {})
+
+
+async def finish(call: Admitted, progress: Progress) -> str:
+    """Serve a call that takes long, from the event loop."""
+    text: str = await call.tool.handler(call.actor, progress=progress, **call.arguments)
+    if call.tool.recalls_inbox:
+        text += await in_database(lambda: inbox_line(call.actor))
+    return text
 
 
 def inbox_line(actor: Actor) -> str:

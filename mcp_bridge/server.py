@@ -1,10 +1,12 @@
 """Build the MCP server of one session."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import anyio
+from django.db.utils import Error
 from django.utils.translation import gettext as _
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
@@ -17,13 +19,16 @@ from mcp_types import (
     PaginatedRequestParams,
 )
 
+from coordination.errors import DomainError
 from mcp_bridge import VERSION
 from mcp_bridge.calls import Calls
+from mcp_bridge.crossing import in_database
 from mcp_bridge.identity import Identity
 from mcp_bridge.readiness import Readiness
 from mcp_bridge.roster import Roster
-from mcp_bridge.tool import Tool
-from mcp_bridge.tools import TOOLS
+from mcp_bridge.tools import all_tools
+from plans.runner.validation import Runner
+from plans.services.steps import expire_leases
 
 Context = ServerRequestContext[Any, Any]
 
@@ -31,12 +36,13 @@ Context = ServerRequestContext[Any, Any]
 class Bridge:
     """One session's tools, as handlers of the SDK's server."""
 
-    def __init__(self, identity: Identity, tools: Sequence[Tool] = TOOLS) -> None:
+    def __init__(self, identity: Identity) -> None:
         self._identity = identity
-        self._tools = tools
-        readiness = Readiness()
-        self._calls = Calls(identity, readiness, tools)
-        self._roster = Roster(readiness)
+        self._runner = Runner(in_database)
+        self._tools = all_tools(self._runner)
+        self._readiness = Readiness()
+        self._calls = Calls(identity, self._readiness, self._tools)
+        self._roster = Roster(self._readiness)
         self._listen = ListenHandler(self._roster.bus)
         self.server: Server[Any] = Server(
             "handoff",
@@ -54,16 +60,24 @@ class Bridge:
         """Return what the handshake offers: tools, and word of their changes."""
         return self.server.create_initialization_options(NotificationOptions(tools_changed=True))
 
-    def end_subscriptions(self) -> None:
-        """End the subscriptions, the only requests that stay unanswered by design."""
+    async def end(self) -> None:
+        """End what would keep a request unanswered: subscriptions, and validations under way."""
         self._listen.close()
+        await self._runner.shutdown()
 
     @asynccontextmanager
     async def _lifespan(self, _server: Server[Any]) -> AsyncIterator[None]:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._roster.watch)
+            tasks.start_soon(self._recover)
             yield
             tasks.cancel_scope.cancel()
+
+    async def _recover(self) -> None:
+        """Fail the steps whose runner died; a trouble of the database is each call's to tell."""
+        with suppress(DomainError, Error):
+            await self._readiness.check(since=time.monotonic())
+            await in_database(expire_leases)
 
     async def _list_tools(
         self, context: Context, _params: PaginatedRequestParams | None
@@ -72,17 +86,19 @@ class Bridge:
         key = self._identity.key
         return ListToolsResult(tools=[tool.declaration(key, sessions) for tool in self._tools])
 
-    async def _call_tool(self, _context: Context, params: CallToolRequestParams) -> CallToolResult:
-        return await self._calls.answer(params.name, params.arguments)
+    async def _call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
+        return await self._calls.answer(
+            params.name, params.arguments, context.session.report_progress
+        )
 
-    async def _forgive(self, context: Context, call_next: CallNext) -> HandlerResult:
+    async def _forgive(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Answer a call whose shape the SDK would refuse with a protocol error."""
-        if context.method == "tools/call" and context.request_id is not None:
-            given = context.params or {}
+        if ctx.method == "tools/call" and ctx.request_id is not None:
+            given = ctx.params or {}
             name, arguments = given.get("name"), given.get("arguments")
             if not isinstance(name, str) or not isinstance(arguments, dict | None):
-                return await self._calls.answer(name, arguments)
-        return await call_next(context)
+                return await self._calls.answer(name, arguments, ctx.session.report_progress)
+        return await call_next(ctx)
 
 
 def instructions(identity: Identity) -> str:

@@ -10,7 +10,7 @@ import json
 import os
 import select
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import anyio
@@ -60,8 +60,8 @@ class BadLineError(Exception):
 class Stdio:
     """The client at the other end of the wire."""
 
-    def __init__(self, wire: Wire, *, on_end: Callable[[], None]) -> None:
-        """Prepare to serve; `on_end` is called once when no further message will be read."""
+    def __init__(self, wire: Wire, *, on_end: Callable[[], Awaitable[None]]) -> None:
+        """Prepare to serve; `on_end` is awaited when no further message will be read."""
         self._wire = wire
         self._on_end = on_end
         self._reading = anyio.CancelScope()
@@ -91,8 +91,8 @@ class Stdio:
             with self._reading:
                 async for line in lines(self._wire.input):
                     await self._take(line, incoming)
-            self._on_end()
             with anyio.move_on_after(GRACE_SECONDS):
+                await self._on_end()
                 while self._in_flight:
                     self._answered = anyio.Event()
                     await self._answered.wait()

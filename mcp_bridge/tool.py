@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,8 @@ from mcp_types import ToolAnnotations
 from coordination.errors import Invalid, MissingFields
 from coordination.models import Session
 
+Progress = Callable[[float, float | None], Awaitable[None]]
+"""Told how far a long call is, and what the whole would be where that is known."""
 MAX_ID = 2**63 - 1
 """The largest id that a database holds."""
 WHOLE_NUMBER = re.compile(r"[0-9]{1,30}(\.0+)?")
@@ -117,7 +119,12 @@ class Tool:
     name: str
     description: Callable[[], str]
     handler: Callable[..., Any]
-    """Called with the actor, then each argument by its name; returns the text of the answer."""
+    """Called with the actor, then each argument by its name; returns the text of the answer.
+
+    It runs in the database's thread, except one that takes long: that one is awaited, and given
+    `progress` too.
+    """
+    takes_long: bool = False
     parameters: tuple[Parameter, ...] = ()
     reads_only: bool = False
     idempotent: bool = False

@@ -1,5 +1,10 @@
 """The tools: one module per app, one list of all."""
 
-from mcp_bridge.tools import coordination
+from mcp_bridge.tool import Tool
+from mcp_bridge.tools import coordination, plans
+from plans.runner.validation import Runner
 
-TOOLS = (*coordination.TOOLS,)
+
+def all_tools(runner: Runner) -> tuple[Tool, ...]:
+    """Return every tool, in the order that agents read them."""
+    return (*coordination.TOOLS, *plans.tools(runner))

@@ -44,11 +44,11 @@ async def serve(wire: Wire, identity: Identity) -> None:
     """Serve one client until it goes away or we are told to stop."""
     bridge = Bridge(identity)
 
-    def ending() -> None:
+    async def ending() -> None:
         last_resort = threading.Timer(EXIT_SECONDS, leave)
         last_resort.daemon = True
         last_resort.start()
-        bridge.end_subscriptions()
+        await bridge.end()
 
     client = Stdio(wire, on_end=ending)
     async with anyio.create_task_group() as tasks:
