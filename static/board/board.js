@@ -142,6 +142,7 @@ setInterval(() => refresh(["for-you"]), 60_000); /* a session grows stale withou
 document.body.addEventListener("board:changed", (event) => {
   if (event.detail.close && dialog.open) dialog.close();
   event.target.closest("form")?.reset(); /* what was typed has been sent */
+  event.target.closest(".card, .step, .plan")?.querySelectorAll(".refusal").forEach((said) => said.replaceChildren());
   refresh(event.detail.fragments);
 });
 
