@@ -149,7 +149,7 @@ def test_no_order_of_events_breaks_the_table():
     run_state_machine_as_test(
         Desk,
         settings=settings(
-            max_examples=40,
+            max_examples=25,
             stateful_step_count=40,
             deadline=None,
             derandomize=True,
