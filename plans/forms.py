@@ -83,9 +83,8 @@ class TaskForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name, field in self.fields.items():
-            field.applies_to = " ".join(
-                check for check, names in FIELDS_OF.items() if name in names
-            )
+            checks = " ".join(check for check, names in FIELDS_OF.items() if name in names)
+            field.applies_to = checks  # type: ignore[attr-defined]
 
     def validated(self) -> dict[str, Any]:
         """Return the services' arguments: text, mode, rule, attempts."""

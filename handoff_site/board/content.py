@@ -136,7 +136,7 @@ def labelled(question: Question) -> Context:
 def _for_you(agents: list[Session]) -> Context:
     now = timezone.now()
     stale = [s.key for s in agents if sessions.bucket_of(s.last_seen, now) == Bucket.STALE]
-    cards = [
+    cards: list[Context] = [
         {"task": _task(step), "since": step.status_since}
         for step in tasks.waiting(limit=WAITING_SHOWN)
     ] + [

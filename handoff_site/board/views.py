@@ -1,23 +1,29 @@
 """The board's page and its parts: each part is drawn in one place, for the page and live alike."""
 
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
+from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.utils.translation import get_language
 from django.views.decorators.http import require_GET
 
 from coordination.errors import DomainError, NotFound
 from coordination.models import MessageStatus
 from coordination.selectors import messages, sessions
+from coordination.selectors.events import last_event_id
 from coordination.text import fold
 from handoff_site.board import content
+from handoff_site.board.hub import hub
 from plans.selectors import queues
 from plans.services.steps import expire_leases
 
 MAX_FRAGMENTS = 100
+SHARED_SECONDS = 5
 
 
 @login_required
@@ -48,15 +54,29 @@ def fragments(request: HttpRequest) -> HttpResponse:
     """Draw the parts named by `n`; one that is gone is left out."""
     if not request.user.is_authenticated:
         return HttpResponse(status=401)
-    drawn = []
-    for name in request.GET.getlist("n")[:MAX_FRAGMENTS]:
-        kind, _dash, key = (name, "", "") if name in _PARTS else name.partition("-")
+    # Both counters: events that this process has told of, and those it is about to tell of.
+    state = (hub().sequence, last_event_id(), get_language(), content.rights(request.user))
+    names = request.GET.getlist("n")[:MAX_FRAGMENTS]
+    return HttpResponse("\n".join(_drawn(request, name, state) for name in names))
+
+
+def _drawn(request: HttpRequest, name: str, state: tuple[object, ...]) -> str:
+    """Return a part, drawn once for all the people who see the same.
+
+    Twenty boards ask for the same part at the same moment. It lives for seconds, since presence
+    grows old without an event.
+    """
+    key = hashlib.sha256(repr((name, state)).encode()).hexdigest()
+    html: str | None = cache.get(key)
+    if html is None:
+        kind, _dash, subject = (name, "", "") if name in _PARTS else name.partition("-")
         try:
-            template, context = _PARTS[kind](request.user, key)
+            template, context = _PARTS[kind](request.user, subject)
         except (KeyError, ValueError, NotFound):
-            continue
-        drawn.append(render_to_string(template, context | {"oob": True}, request))
-    return HttpResponse("\n".join(drawn))
+            return ""
+        html = render_to_string(template, context | {"oob": True})
+        cache.set(key, html, SHARED_SECONDS)
+    return html
 
 
 @login_required
