@@ -15,6 +15,9 @@ from typing import Any
 
 from tests.conftest import PROJECT, clean_environment, wait_until
 
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+"""Chromium's, in a container without a display or a network."""
+
 SCRIBE = """
 import importlib, json, sys
 import django

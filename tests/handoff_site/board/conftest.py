@@ -7,9 +7,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.conftest import skip_or_fail
-from tests.serving import Site, chromium_path, serving
-
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+from tests.serving import FLAGS, Site, chromium_path, serving
 
 
 @pytest.fixture(scope="module")
