@@ -258,9 +258,11 @@ def handle_database_away(request: HttpRequest, error: Exception) -> HttpResponse
 def handle_fault(request: HttpRequest, error: Exception) -> HttpResponse:
     """Answer 500 with a sentence; the log has the cause, on one line."""
     log.error("%s %s", request.method, request.path, exc_info=error)
-    return handle_refusal(
+    response = handle_refusal(
         request, Broken(_("Something went wrong on the server; its log says what."))
     )
+    response._has_been_logged = True  # type: ignore[attr-defined]  # Django would say it again
+    return response
 
 
 @csrf_exempt

@@ -80,6 +80,12 @@ class Served:
         return code
 
 
+@pytest.fixture(autouse=True)
+def _quick_passwords(settings) -> None:
+    """Hash fast in this process: slowness is what real hashing is for."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
 @pytest.fixture
 def serve(database_file: Path) -> Iterator[Callable[..., Served]]:
     """Start servers on the test's own database; all of them stop with it."""

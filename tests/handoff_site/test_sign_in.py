@@ -1,6 +1,7 @@
 """The sign-in page, its throttle, sign-out, a new password, the language."""
 
 import datetime as dt
+import html
 
 import pytest
 from axes.models import AccessAttempt
@@ -140,4 +141,4 @@ def test_the_admin_uses_the_sites_own_sign_in_page(client: Client):
 def test_an_unknown_page_is_a_sentence(client: Client):
     answer = client.get("/nowhere")
     assert answer.status_code == 404
-    assert "Il n'y a rien à cette adresse." in answer.content.decode()
+    assert "Il n'y a rien à cette adresse." in html.unescape(answer.content.decode())

@@ -40,13 +40,12 @@ class Command(BaseCommand):
         """Refuse early and clearly, then serve."""
         self._check(host, port)
         listener = startup.claim(host, port)
-        with contextlib.closing(listener):
+        with contextlib.closing(listener), contextlib.suppress(KeyboardInterrupt):
             startup.prepare_database()
             prune()
             self._welcome(startup.site_address(host, port))
             connections.close_all()
-            with contextlib.suppress(KeyboardInterrupt):
-                self._server(host, port).run(sockets=[listener])
+            self._server(host, port).run(sockets=[listener])
         self.stdout.write(_("Stopped."))
 
     def _check(self, host: str, port: int) -> None:
