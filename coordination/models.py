@@ -48,7 +48,7 @@ class Session(models.Model):
     def hue(self) -> int:
         """Return the hue of the colour, 0-359, from which the board derives both themes."""
         red, green, blue = (int(self.color[i : i + 2], 16) / 255 for i in (1, 3, 5))
-        return round(colorsys.rgb_to_hls(red, green, blue)[0] * 359)
+        return round(colorsys.rgb_to_hls(red, green, blue)[0] * 360) % 360
 
 
 class MessageStatus(models.TextChoices):
