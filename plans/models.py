@@ -69,6 +69,13 @@ class Plan(models.Model):
         return f"#{self.pk} {self.title}"
 
 
+def _is_one_of(statuses: tuple[TaskStatus, ...]) -> models.Case:
+    """Return whether a step's status is among `statuses`, for the database to compute."""
+    return models.Case(
+        models.When(status__in=statuses, then=models.Value(True)), default=models.Value(False)
+    )
+
+
 class Task(models.Model):
     """One atomic step of a plan.
 
@@ -99,13 +106,13 @@ class Task(models.Model):
         default=TaskStatus.PENDING,
         editable=False,
     )
-    # Kept by the database: an index can follow it, which no list of bound statuses lets SQLite do.
+    # Both kept by the database: its indexes can follow them. SQLite does not match an index on a
+    # list of statuses with a query whose statuses are bound, and would read the whole plan.
+    active = models.GeneratedField(
+        expression=_is_one_of(ACTIVE), output_field=models.BooleanField(), db_persist=True
+    )
     settled = models.GeneratedField(
-        expression=models.Case(
-            models.When(status__in=SETTLED, then=models.Value(True)), default=models.Value(False)
-        ),
-        output_field=models.BooleanField(),
-        db_persist=True,
+        expression=_is_one_of(SETTLED), output_field=models.BooleanField(), db_persist=True
     )
     status_since = models.DateTimeField(_("since"), default=timezone.now, editable=False)
     attempts = models.PositiveIntegerField(_("attempts"), default=0, editable=False)
@@ -128,7 +135,7 @@ class Task(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["plan"],
-                condition=Q(status__in=ACTIVE),
+                condition=Q(active=True),
                 name="task_one_active_per_plan",
                 violation_error_message=_("This plan already has an active step."),
             ),

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from coordination.errors import NotFound
 from plans.models import Plan, Task
-from plans.states import ACTIVE, SETTLED, WAITING, PlanStatus, TaskEvent, TaskStatus, allowed_events
+from plans.states import SETTLED, WAITING, PlanStatus, TaskEvent, TaskStatus, allowed_events
 from plans.states import editable as is_editable
 
 
@@ -117,7 +117,7 @@ def deciding_step(*, project: str) -> NextStep:
     if plan_id is None:
         return NextStep(project, None)
     steps = Task.objects.filter(plan=plan_id)
-    found = details(steps.filter(status__in=ACTIVE)[:1]) or details(
+    found = details(steps.filter(active=True)[:1]) or details(
         steps.filter(settled=False).order_by("position", "id")[:1]
     )
     return NextStep(project, found[0] if found else None)

@@ -13,7 +13,7 @@ from coordination.text import checked_line, require
 from plans.events import Verb, plan_changed
 from plans.models import TITLE_MAX, Plan, PlanStatus, Task
 from plans.selectors.plans import no_such_plan, plan_row
-from plans.states import ACTIVE, TaskStatus
+from plans.states import TaskStatus
 
 SETTABLE = (PlanStatus.ACTIVE, PlanStatus.PAUSED, PlanStatus.ARCHIVED)
 """What a person may set; `done` follows from the steps."""
@@ -180,7 +180,7 @@ def _write(plan: Plan, **values: str) -> None:
 
 
 def _refuse_if_active(plan: Plan) -> None:
-    active = Task.objects.filter(plan=plan, status__in=ACTIVE).values_list("pk", "status").first()
+    active = Task.objects.filter(plan=plan, active=True).values_list("pk", "status").first()
     if active:
         raise Conflict(
             _(
