@@ -98,14 +98,14 @@ def task_move(request: HttpRequest, task_id: int) -> HttpResponse:
         task_services.move_task(actor=person(request), task_id=task_id, before=int(before))
     else:
         task_services.move_task(actor=person(request), task_id=task_id, last=True)
-    return changed(_of_task(task_id))
+    return changed(_of_task(task_id, reordered=True))
 
 
 @require_POST
 @permitted("plans.delete_task")
 def task_delete(request: HttpRequest, task_id: int) -> HttpResponse:
     """Delete a step."""
-    parts = _of_task(task_id)
+    parts = _of_task(task_id, reordered=True)
     task_services.delete_task(actor=person(request), task_id=task_id)
     return changed(parts)
 
@@ -127,10 +127,10 @@ def plan_delete(request: HttpRequest, plan_id: int) -> HttpResponse:
     return changed(parts)
 
 
-def _of_task(task_id: int) -> list[str]:
-    task = task_detail(task_id=task_id)
-    steps = [f"plan-{task.plan_id}", f"steps-{task.plan_id}", f"task-{task_id}"]
-    return [*steps, "for-you", "activity"]
+def _of_task(task_id: int, *, reordered: bool = False) -> list[str]:
+    plan_id = task_detail(task_id=task_id).plan_id
+    rows = f"steps-{plan_id}" if reordered else f"step-{task_id}"
+    return [f"plan-{plan_id}", rows, f"task-{task_id}", "for-you", "activity"]
 
 
 def _of_plan(plan_id: int) -> list[str]:

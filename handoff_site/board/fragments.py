@@ -2,11 +2,14 @@
 
 from coordination.events import Verb
 from coordination.models import Event
+from plans.events import Verb as PlanVerb
 
 BOARD = "board"
 FOR_YOU = "for-you"
 QUESTIONS = "questions"
 ACTIVITY = "activity"
+
+REORDERING = (PlanVerb.TASK_ADDED, PlanVerb.TASK_MOVED, PlanVerb.TASK_DELETED)
 
 
 def fragments_of(event: Event) -> tuple[str, ...]:
@@ -24,4 +27,6 @@ def fragments_of(event: Event) -> tuple[str, ...]:
     if kind == "plan":
         return (FOR_YOU, f"column-{event.data.get('project')}", f"steps-{key}", ACTIVITY)
     plan = event.data.get("plan")
-    return (FOR_YOU, f"plan-{plan}", f"steps-{plan}", f"task-{key}", ACTIVITY)
+    # A step's row alone where its place did not change: a long plan is not drawn again for it.
+    rows = f"steps-{plan}" if event.verb in REORDERING else f"step-{key}"
+    return (FOR_YOU, f"plan-{plan}", rows, f"task-{key}", ACTIVITY)

@@ -45,6 +45,7 @@ _PARTS: dict[str, Callable[[Any, str], Drawn]] = {
     "column": lambda user, key: ("board/_column.html", content.column(user, key)),
     "plan": lambda user, key: ("board/_plan.html", content.plan(user, int(key))),
     "steps": lambda user, key: ("board/_steps.html", content.steps(user, int(key))),
+    "step": lambda user, key: ("board/_step.html", content.task(user, int(key))),
     "task": lambda user, key: ("board/_task.html", content.task(user, int(key))),
 }
 
