@@ -48,6 +48,7 @@ class Agent:
         defaults = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.process = subprocess.Popen(command, env=inherited | given, **(defaults | options))
         self.notifications: list[dict[str, Any]] = []
+        self._answers: dict[int | str | None, dict[str, Any]] = {}
         self._buffer = b""
         self._last_id = 0
 
@@ -98,13 +99,15 @@ class Agent:
         return self._last_id
 
     def answer_to(self, request_id: int | str, *, seconds: float = 30) -> dict[str, Any]:
-        """Return the answer to a request; keep the notifications that come before it."""
+        """Return the answer to a request; keep what comes before it."""
         deadline = time.monotonic() + seconds
-        while True:
+        while request_id not in self._answers:
             message = self.receive(seconds=max(0.0, deadline - time.monotonic()))
-            if "method" not in message and message["id"] == request_id:
-                return message
-            self.notifications.append(message)
+            if "method" in message:
+                self.notifications.append(message)
+            else:
+                self._answers[message["id"]] = message
+        return self._answers.pop(request_id)
 
     def request(
         self, method: str, params: dict[str, Any] | None = None, *, seconds: float = 30
