@@ -117,7 +117,7 @@ def deciding_step(*, project: str) -> NextStep:
     if plan_id is None:
         return NextStep(project, None)
     steps = Task.objects.filter(plan=plan_id)
-    found = details(steps.filter(active=True)[:1]) or details(
+    found = details(steps.filter(active=True).order_by()) or details(
         steps.filter(settled=False).order_by("position", "id")[:1]
     )
     return NextStep(project, found[0] if found else None)
