@@ -25,11 +25,11 @@ bench: $(VENV)/.dev
 messages: $(VENV)/.dev
 	@for app in coordination plans mcp_bridge handoff_site; do \
 		(cd $$app && ../$(BIN)/django-admin makemessages -l fr --no-wrap --no-location && ../$(BIN)/django-admin compilemessages -l fr); done
-	$(BIN)/django-admin makemessages -l fr --no-wrap --no-location -i '.venv/*' -i 'coordination/*' -i 'plans/*' -i 'mcp_bridge/*' -i 'handoff_site/*' -i 'tests/*' -i 'bench/*' -i 'staticfiles/*'
+	$(BIN)/django-admin makemessages -l fr --no-wrap --no-location -i '.venv/*' -i 'coordination/*' -i 'plans/*' -i 'mcp_bridge/*' -i 'handoff_site/*' -i 'tests/*' -i 'bench/*'
 	$(BIN)/django-admin compilemessages -l fr -i '.venv'
 
 clean:
-	rm -rf $(VENV) staticfiles .mypy_cache .ruff_cache
+	rm -rf $(VENV) .mypy_cache .ruff_cache
 
 $(VENV)/.run: requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Handoff needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make run PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
