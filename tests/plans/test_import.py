@@ -87,7 +87,7 @@ def test_what_cannot_go_on_as_it_was_is_noted(path: Path):
 
 def test_taken_ids_are_given_anew_and_links_follow(path: Path):
     mine = messages.ask(actor=Actor.agent("app"), to="panel", subject="Mine", body="b")
-    kept = make_task(make_plan())
+    kept = make_task(make_plan(pk=1))
     report = import_handoff(path=path)
     assert report.renumbered["plans"] == 1
     assert Message.objects.get(pk=mine.pk).subject == "Mine"
