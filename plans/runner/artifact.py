@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import httpx2
+from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _
 
 from plans.rules import FileContains, FileExists, HttpGetStatus
@@ -22,6 +23,11 @@ HTTP_SECONDS = 10.0
 """From looking the name up to the status line, whatever the server does meanwhile."""
 FILE_SECONDS = 60.0
 CHUNK_BYTES = 1 << 20
+SUBJECT_MAX = 300
+"""Characters of a path or an address in its line of evidence."""
+REASON_MAX = 200
+QUOTED_MAX = 5
+"""Failures that the error names; the evidence has them all."""
 
 
 class Unmet(Exception):
@@ -33,12 +39,15 @@ async def run_artifact(checks: Sequence[Check], cwd: Path) -> Outcome:
     results = await asyncio.gather(*(_result(check, cwd) for check in checks))
     evidence = "\n".join(line for _holds, line in results)
     errors = [line for holds, line in results if not holds]
-    return Outcome(not errors, evidence, "; ".join(errors))
+    quoted = errors[:QUOTED_MAX] + ["…"] * (len(errors) > QUOTED_MAX)
+    return Outcome(not errors, evidence, "; ".join(quoted))
 
 
 async def _result(check: Check, cwd: Path) -> tuple[bool, str]:
     """Return whether a check holds, and its line of evidence."""
     subject = check.url if isinstance(check, HttpGetStatus) else check.path
+    if len(subject) > SUBJECT_MAX:
+        subject = f"{subject[: SUBJECT_MAX - 1]}…"
     try:
         if isinstance(check, HttpGetStatus):
             seen = await _http_get_status(check)
@@ -54,7 +63,9 @@ async def _in_thread(check: FileExists | FileContains, cwd: Path) -> str:
     stop = threading.Event()
     try:
         async with asyncio.timeout(FILE_SECONDS):
-            return await asyncio.to_thread(look, check, cwd, stop)
+            # The active language is the event loop's thread's only.
+            look_in_language = override(get_language())(look)
+            return await asyncio.to_thread(look_in_language, check, cwd, stop)
     except TimeoutError:
         raise Unmet(_("not read within {seconds:g} s").format(seconds=FILE_SECONDS)) from None
     finally:
@@ -117,7 +128,7 @@ async def _http_get_status(check: HttpGetStatus) -> str:
     except TimeoutError:
         raise Unmet(_("no answer within {seconds:g} s").format(seconds=HTTP_SECONDS)) from None
     except Exception as error:  # the client's, a socket's, a group of them: there is no answer
-        why = str(error) or type(error).__name__
+        why = " ".join(str(error).split())[:REASON_MAX] or type(error).__name__
         raise Unmet(_("no answer: {why}").format(why=why)) from None
     if status != check.status:
         raise Unmet(

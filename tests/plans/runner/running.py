@@ -1,11 +1,13 @@
 """What the runner's tests share: running a rule, and looking for what it left behind."""
 
 import asyncio
+import contextlib
 import itertools
 import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -27,20 +29,26 @@ def marked_sleep() -> str:
 
 def processes(command: str) -> list[psutil.Process]:
     """The running processes whose command line holds `command`."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            line = " ".join(process.cmdline())
-            if command in line and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
-        except psutil.NoSuchProcess:
-            continue
-    return found
+    return [process for process, words in _running() if command in " ".join(words)]
 
 
 def sleepers(command: str) -> list[psutil.Process]:
     """The same, without the shells and supervisors that only mention it."""
-    return [p for p in processes(command) if p.cmdline()[:1] == ["sleep"]]
+    return [process for process, words in _running() if " ".join(words) == command]
+
+
+def supervisor_of(command: str) -> psutil.Process:
+    """The process between the runner and a command that has started."""
+    [found] = [
+        process for process, words in _running() if words[1:2] == ["-I"] and command in words[-1]
+    ]
+    return found
+
+
+def _running() -> Iterator[tuple[psutil.Process, list[str]]]:
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.NoSuchProcess):  # a zombie is one, too
+            yield process, process.cmdline()
 
 
 async def seen(condition, *, seconds: float = 10):

@@ -59,6 +59,15 @@ async def test_all_of_a_list_must_hold_and_each_has_its_line(project):
     )
 
 
+async def test_many_long_failures_stay_storable(project):
+    paths = [f"{i}/{'long/' * 190}" for i in range(50)]
+    outcome = await check(project, *(exists(path) for path in paths))
+    assert len(outcome.evidence.splitlines()) == 50
+    assert len(outcome.evidence) < 20_000
+    assert outcome.error.count("file_exists") == 5
+    assert outcome.error.endswith("; …")
+
+
 @pytest.mark.parametrize("text", ["héllo", "100% [a-z]*", SECRET])
 async def test_text_is_taken_literally(project, text):
     outcome = await check(project, contains("notes.txt", text))

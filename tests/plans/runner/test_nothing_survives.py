@@ -8,7 +8,15 @@ import psutil
 import pytest
 
 from tests.conftest import wait_until
-from tests.plans.runner.running import marked_sleep, processes, python, seen, shell, sleepers
+from tests.plans.runner.running import (
+    marked_sleep,
+    processes,
+    python,
+    seen,
+    shell,
+    sleepers,
+    supervisor_of,
+)
 
 RUN = """
     from pathlib import Path
@@ -47,7 +55,7 @@ async def test_supervisor_killed_ends_the_command_and_says_so(tmp_path):
     sleep = marked_sleep()
     run = asyncio.create_task(shell(f"{sleep} | cat & {sleep}", tmp_path, timeout=60))
     await seen(lambda: len(sleepers(sleep)) == 2)
-    [supervisor] = [p for p in processes(sleep) if "supervisor" in " ".join(p.cmdline())]
+    supervisor = supervisor_of(sleep)
     supervisor.kill()
     outcome = await run
     assert outcome.error == "the process that watches over the command was killed"
@@ -59,7 +67,7 @@ async def test_signal_to_the_supervisor_ends_everything(tmp_path, number):
     sleep = marked_sleep()
     run = asyncio.create_task(shell(f"setsid {sleep} & {sleep}", tmp_path, timeout=60))
     await seen(lambda: len(sleepers(sleep)) == 2)
-    [supervisor] = [p for p in processes(sleep) if "supervisor" in " ".join(p.cmdline())]
+    supervisor = supervisor_of(sleep)
     supervisor.send_signal(number)
     assert (await run).error == "killed by signal 9 (SIGKILL)"
     assert processes(sleep) == []
@@ -69,7 +77,7 @@ async def test_stopped_supervisor_holds_up_nobody(tmp_path):
     sleep = marked_sleep()
     run = asyncio.create_task(shell(f"{sleep} & {sleep}", tmp_path, timeout=1))
     await seen(lambda: len(sleepers(sleep)) == 2)
-    [supervisor] = [p for p in processes(sleep) if "supervisor" in " ".join(p.cmdline())]
+    supervisor = supervisor_of(sleep)
     supervisor.suspend()
     outcome = await run
     assert "time limit" in outcome.error

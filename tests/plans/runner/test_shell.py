@@ -133,4 +133,4 @@ async def test_event_loop_stays_free_while_a_command_floods(tmp_path):
         started = time.monotonic()
         await asyncio.sleep(0.01)
         worst = max(worst, time.monotonic() - started)
-    assert worst < 0.5
+    assert worst < 1
