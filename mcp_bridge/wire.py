@@ -6,6 +6,7 @@ Imported by manage.py before Django and its settings, so it imports next to noth
 import fcntl
 import os
 import signal
+import sys
 from dataclasses import dataclass
 from functools import cache
 
@@ -29,10 +30,10 @@ def claim() -> Wire:
     """
     wire = Wire(_private(0), _private(1), os.getppid())
     _point(0, os.open(os.devnull, os.O_RDONLY))
-    try:
-        _point(1, os.dup(2))
-    except OSError:  # started without a stderr
-        _point(1, os.open(os.devnull, os.O_WRONLY))
+    if sys.stderr is None:  # started without one
+        _point(2, os.open(os.devnull, os.O_WRONLY))
+        sys.stderr = os.fdopen(2, "w", closefd=False)
+    _point(1, os.dup(2))
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: os._exit(0))
     return wire

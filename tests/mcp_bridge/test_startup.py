@@ -6,7 +6,6 @@ import sqlite3
 import threading
 import time
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -37,10 +36,8 @@ def test_eight_processes_on_an_absent_database_make_one_schema(tmp_path):
     try:
         for agent in agents:
             agent.initialize()
-        waiting = [
-            agent.ask("tools/call", {"name": "mf_broadcast", "arguments": {"subject": "Q", "body": "b"}})
-            for agent in agents
-        ]  # fmt: skip
+        call = {"name": "mf_broadcast", "arguments": {"subject": "Q", "body": "b"}}
+        waiting = [agent.ask("tools/call", call) for agent in agents]
         for agent, request in zip(agents, waiting, strict=True):
             result = agent.answer_to(request, seconds=90)["result"]
             assert not result.get("isError"), result
@@ -157,14 +154,11 @@ def test_a_process_without_a_usable_session_starts_too(start, session):
 
 
 def test_a_relative_path_means_the_same_database_from_every_folder(tmp_path, migrated_file):
-    relative = Path(os.path.relpath(migrated_file.parent, PROJECT), "relative.sqlite")
-    shutil.copy(migrated_file, migrated_file.parent / "relative.sqlite")
-    folders = (tmp_path, PROJECT)
-    for folder in folders:
-        variables = {"MCP_HANDOFF_DB": str(relative), "HANDOFF_DATA_DIR": str(tmp_path)}
+    database = tmp_path / "relative.sqlite"
+    shutil.copy(migrated_file, database)
+    relative = os.path.relpath(database, PROJECT)
+    for folder in (tmp_path, PROJECT):
+        variables = {"MCP_HANDOFF_DB": relative, "HANDOFF_DATA_DIR": str(tmp_path)}
         with Agent("panel", variables=variables, cwd=folder) as agent:
             agent.initialize().call("mf_ask", to="app", subject="Q", body="b")
-    found = rows(
-        migrated_file.parent / "relative.sqlite", "SELECT count(*) FROM coordination_message"
-    )
-    assert found == [(len(folders),)]
+    assert rows(database, "SELECT count(*) FROM coordination_message") == [(2,)]
