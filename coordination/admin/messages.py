@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.translation import gettext
@@ -33,6 +33,7 @@ class QuestionForm(ServiceForm):
         if "to_session" in self.fields:
             agents = Session.objects.exclude(key=HUMAN)
             self.fields["to_session"].queryset = agents  # type: ignore[attr-defined]
+            self.fields["subject"].required = True
 
     def perform(self) -> None:
         """Ask through the service."""
@@ -47,7 +48,9 @@ class QuestionForm(ServiceForm):
 class ReplyForm(ServiceForm):
     """Answer a question, close it, or both."""
 
-    answer = forms.CharField(label=_("Your answer"), required=False, widget=UnfoldAdminTextareaWidget())
+    answer = forms.CharField(
+        label=_("Your answer"), required=False, widget=UnfoldAdminTextareaWidget()
+    )
     close = forms.BooleanField(
         label=_("Close the question"), required=False, widget=UnfoldBooleanWidget()
     )
@@ -82,8 +85,14 @@ class MessageAdmin(ServiceAdmin):
     actions = ("close_selected",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Message]:
-        """Show questions; their answers are read in the thread."""
-        return super().get_queryset(request).filter(parent__isnull=True)
+        """Show questions, each with its number of answers; those are read in the thread."""
+        answers = Message.objects.filter(parent=OuterRef("pk")).order_by().values("parent")
+        return (
+            super()
+            .get_queryset(request)
+            .filter(parent__isnull=True)
+            .annotate(answer_total=Subquery(answers.annotate(n=Count("pk")).values("n")))
+        )
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Message], search_term: str
@@ -136,7 +145,7 @@ class MessageAdmin(ServiceAdmin):
     @admin.display(description=_("answers"))
     def answer_count(self, message: Message) -> int:
         """Return how many answers there are."""
-        return message.answers.count()
+        return message.answer_total or 0  # type: ignore[attr-defined]
 
     @admin.display(description=_("thread"))
     def conversation(self, message: Message) -> str:

@@ -51,7 +51,7 @@ def answer(*, actor: Actor, message_id: int, body: str) -> Message:
             status__in=(MessageStatus.OPEN, MessageStatus.ANSWERED),
         ).update(status=MessageStatus.ANSWERED, resolved_at=now)
         if not changed:
-            raise _refusal(message_id, closing=False)
+            raise _refusal(message_id)
         reply = Message.objects.create(
             parent_id=message_id,
             from_session_id=actor.session,
@@ -82,8 +82,8 @@ def close(*, actor: Actor, message_id: int) -> None:
         )
         if changed:
             _record(actor, events.Verb.CLOSED, message_id)
-        elif refusal := _refusal(message_id, closing=True):
-            raise refusal
+        elif not Message.objects.filter(pk=message_id, parent__isnull=True).exists():
+            raise _refusal(message_id)
 
 
 def delete(*, actor: Actor, message_id: int) -> None:
@@ -148,8 +148,8 @@ def _record(actor: Actor, verb: events.Verb, message_id: int, **data: object) ->
     events.append(actor=actor, verb=verb, subject=f"message:{message_id}", title=title, **data)
 
 
-def _refusal(message_id: int, *, closing: bool) -> Conflict | NotFound | None:
-    """Say why no question was changed; None when it was closed already and that is fine."""
+def _refusal(message_id: int) -> Conflict | NotFound:
+    """Say why no question was changed."""
     found = Message.objects.filter(pk=message_id).values_list("parent_id").first()
     if found is None:
         return no_such_message(message_id)
@@ -160,8 +160,6 @@ def _refusal(message_id: int, *, closing: bool) -> Conflict | NotFound | None:
             ),
             code="not_a_question",
         )
-    if closing:
-        return None
     return Conflict(
         _("question #{id} is closed; ask a new one with mf_ask.").format(id=message_id),
         code="closed",
