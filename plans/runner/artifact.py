@@ -95,7 +95,7 @@ def inside(cwd: Path, path: str) -> Path:
     """Return where `path` really leads; refuse what is not inside the folder."""
     root = cwd.resolve(strict=True)
     real = (root / path).resolve()
-    # Compared part by part: /work/proj-evil is not in /work/proj.
+    # Compared part by part: /srv/proj-evil is not in /srv/proj.
     if Path(path).is_absolute() or not real.is_relative_to(root):
         raise Unmet(_("leads out of the project's folder"))
     if real == root:
