@@ -63,7 +63,12 @@ class TaskForm(forms.Form):
     path = forms.CharField(
         label=_("Path"), required=False, help_text=_("Relative to the project's folder.")
     )
-    text = forms.CharField(label=_("Text it contains"), required=False, strip=False)
+    text = forms.CharField(
+        label=_("Text it contains"),
+        required=False,
+        strip=False,
+        widget=forms.Textarea({"rows": 2, "spellcheck": "false"}),
+    )
     url = forms.CharField(label=_("Address"), required=False)
     status = forms.IntegerField(
         label=_("Expected HTTP status"), required=False, min_value=100, max_value=599, initial=200
@@ -85,6 +90,14 @@ class TaskForm(forms.Form):
         for name, field in self.fields.items():
             checks = " ".join(check for check, names in FIELDS_OF.items() if name in names)
             field.applies_to = checks  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        """Keep line breaks as files and shells have them: browsers send two characters for each."""
+        data = super().clean() or self.cleaned_data
+        return {
+            name: value.replace("\r\n", "\n") if isinstance(value, str) else value
+            for name, value in data.items()
+        }
 
     def validated(self) -> dict[str, Any]:
         """Return the services' arguments: text, mode, rule, attempts."""

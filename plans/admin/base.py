@@ -1,0 +1,105 @@
+"""What both lists share: actions that report each refusal, and pages to come back to."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+
+from coordination.actors import Actor
+from coordination.admin.base import ServiceAdmin
+from coordination.errors import Conflict, DomainError
+from plans.admin.fields import refusal_text
+
+REFUSALS_SHOWN = 20
+"""Of one bulk action, each on its line; the rest is a number."""
+
+
+class EditorAdmin(ServiceAdmin):
+    """A list whose actions act on each row by itself."""
+
+    list_per_page = 50
+    list_max_show_all = 200
+    list_fullwidth = True
+
+    class Media:
+        css = {"all": ("plans/editor.css",)}
+        js = ("plans/editor.js",)
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Keep what a bulk action did when it refuses some rows; a deletion is all or nothing."""
+        if request.POST.get("action") == "delete_selected":
+            return super().changelist_view(request, extra_context)
+        return super(ServiceAdmin, self).changelist_view(request, extra_context)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Take `#12` for a number."""
+        term = search_term.replace("\x00", "").strip()
+        number = term.removeprefix("#")
+        if term.startswith("#") and number.isdecimal() and len(number) < 19:
+            return queryset.filter(pk=int(number)), False
+        return super().get_search_results(request, queryset, term)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Delete all of them; when some are refused, none, and say which.
+
+        Raises:
+            Conflict: its message has a sentence for each row refused.
+        """
+        refusals = []
+        for obj in queryset:
+            try:
+                self.delete_model(request, obj)
+            except DomainError as refusal:
+                refusals.append(refusal_text(refusal))
+        if refusals:
+            raise Conflict(" ".join([_("Nothing was deleted."), *_shortened(refusals)]))
+
+    def each(
+        self, request: HttpRequest, ids: Iterable[int], act: Callable[[int], None], done: str
+    ) -> int:
+        """Act on each row in its own transaction; report how many did, and why others did not."""
+        count, refusals = 0, []
+        for object_id in ids:
+            try:
+                act(object_id)
+                count += 1
+            except DomainError as refusal:
+                refusals.append(refusal_text(refusal))
+        if count:
+            self.message_user(request, done.format(count=count), messages.SUCCESS)
+        for sentence in _shortened(refusals):
+            self.message_user(request, sentence, messages.ERROR)
+        return count
+
+    def back(self, request: HttpRequest) -> HttpResponseRedirect:
+        """Go back to the page that the person came from: one of this site's, else the list."""
+        url = request.GET.get("next", "")
+        if url_has_allowed_host_and_scheme(url, {request.get_host()}, request.is_secure()):
+            return redirect(url)
+        return redirect(self.list_url)
+
+    @property
+    def list_url(self) -> str:
+        """Return the address of the list."""
+        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+
+    def actor(self, request: HttpRequest) -> Actor:
+        """Return the signed-in person."""
+        return Actor.human(request.user.get_username())
+
+
+def _shortened(refusals: list[str]) -> list[str]:
+    more = len(refusals) - REFUSALS_SHOWN
+    if more <= 0:
+        return refusals
+    return [*refusals[:REFUSALS_SHOWN], _("… and {count} more refused.").format(count=more)]

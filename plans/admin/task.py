@@ -1,0 +1,346 @@
+"""Steps: all of them in one list, each on a page of its own, with what a person may do to it."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin import helpers
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.text import capfirst
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
+
+from coordination.actors import Actor
+from coordination.admin.base import ServiceForm
+from coordination.errors import DomainError, NotFound
+from plans.admin import states
+from plans.admin.base import EditorAdmin
+from plans.admin.fields import StepFields, initial_for
+from plans.admin.filters import ProjectFilter, WaitingFilter
+from plans.forms import FIELDS_OF, rule_text
+from plans.models import Task
+from plans.selectors.activity import task_activity
+from plans.selectors.tasks import TaskDetail, task_detail
+from plans.services import tasks, transitions
+from plans.states import HUMAN_EVENTS, TRANSITIONS, TaskEvent, editable
+
+RULE_FIELDS = ("check", "cmd", "timeout", "path", "text", "url", "status", "rules", "max_attempts")
+WRITTEN = ("title", "instructions", *RULE_FIELDS)
+
+
+class StepForm(StepFields, ServiceForm):
+    """One step: added to a plan, or changed where it stands."""
+
+    class Meta:
+        model = Task
+        fields = ("plan",)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.adding = self.instance.pk is None
+        self.fields_of = FIELDS_OF
+        self.stored: TaskDetail | None = None
+        if not self.adding:
+            self.initial.update(initial_for(task_detail(task_id=self.instance.pk)))
+
+    def full_clean(self) -> None:
+        """Act; after a refusal, show what is stored now if somebody changed it."""
+        super().full_clean()
+        if self.is_bound and self.errors and not self.adding:
+            self._show_newer()
+
+    def perform(self) -> None:
+        """Save through the services; their refusals stand at the fields they name."""
+        try:
+            if self.adding:
+                plan_id = self.cleaned_data["plan"].pk
+                task = tasks.add_task(actor=self.actor, plan_id=plan_id, **self.validated())
+                task_id = task.pk
+            else:
+                task_id = self.instance.pk
+                tasks.patch_task(
+                    actor=self.actor,
+                    task_id=task_id,
+                    version=self.cleaned_data["version"] or 0,
+                    **self.validated(),
+                )
+            self.instance = Task.objects.get(pk=task_id)
+        except DomainError as refusal:
+            self.refuse(refusal)
+
+    def _post_clean(self) -> None:
+        """Leave the instance alone: services write, from the cleaned data."""
+
+    def _show_newer(self) -> None:
+        try:
+            now = task_detail(task_id=self.instance.pk)
+        except NotFound:
+            return
+        if str(now.version) != self.data.get("version"):
+            self.stored = now
+            self.stored_rule_text = rule_text(now.validation_rule)
+            self.stored_state = states.task_state(now.status)
+            self.renew(now)
+
+
+class TaskAdmin(EditorAdmin):
+    """List, search and filter every step; act on one or many."""
+
+    form = StepForm
+    list_display = ("number", "title", "plan_link", "state", "mode", "tries", "since", "buttons")
+    list_display_links = ("number", "title")
+    list_filter = ("status", ProjectFilter, "validation_mode", WaitingFilter)
+    list_select_related = ("plan",)
+    search_fields = ("title", "plan__title")
+    search_help_text = _("Title of the step or of its plan, or #number")
+    ordering = ("-plan", "position", "id")
+    autocomplete_fields = ("plan",)
+    warn_unsaved_form = True
+    change_form_outer_before_template = "admin/plans/buttons.html"
+    change_form_before_template = "admin/plans/task/stored.html"
+    change_form_outer_after_template = "admin/plans/activity.html"
+    SHOWN: ClassVar = ("plan_link", "title", "instructions_drawn", "how", "max_attempts")
+    RUN: ClassVar = ("tries", "proof", "error", "started_at", "completed_at", "updated_at")
+
+    def get_fieldsets(self, request: HttpRequest, obj: Task | None = None) -> list[Any]:
+        """Offer fields where the step may be written; show it as text where not."""
+        if obj is None:
+            return [(None, {"fields": ("plan", *WRITTEN)})]
+        if self._is_locked(request, obj):
+            return [(None, {"fields": self.SHOWN}), (_("Run"), {"fields": self.RUN})]
+        return [
+            (None, {"fields": ("plan_link", *WRITTEN)}),
+            (_("Run"), {"fields": self.RUN}),
+            (_("Instructions as they are read"), {"fields": ("instructions_drawn",)}),
+        ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Task | None = None) -> tuple[str, ...]:
+        """Keep what only services write."""
+        if obj is None:
+            return ()
+        if self._is_locked(request, obj):
+            return (*self.SHOWN, *self.RUN)
+        return ("plan_link", *self.RUN, "instructions_drawn")
+
+    def get_form(
+        self, request: HttpRequest, obj: Task | None = None, change: bool = False, **kwargs: Any
+    ) -> type[forms.ModelForm]:
+        """Take only the plan from the model: the form declares the rest."""
+        kwargs["fields"] = () if obj else ("plan",)
+        return super().get_form(request, obj, change=change, **kwargs)
+
+    def _is_locked(self, request: HttpRequest, obj: Task) -> bool:
+        """Tell whether the page only shows the step; what is sent to it meets the service."""
+        if not super().has_change_permission(request, obj):
+            return True
+        return request.method != "POST" and not editable(obj.status)
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Add the step's state, what may be done to it, and what happened."""
+        extra: dict[str, Any] = {}
+        obj = Task.objects.filter(pk=object_id).first() if object_id.isdecimal() else None
+        if obj:
+            may = self.has_change_permission(request)
+            back = request.get_full_path()
+            buttons = states.task_buttons(obj.pk, obj.status, obj.version, back) if may else []
+            locked = self._is_locked(request, obj)
+            extra = {
+                "state": states.task_state(obj.status),
+                "buttons": buttons,
+                "locked": may and locked,
+                "activity": task_activity(task_id=obj.pk),
+            }
+            if locked:
+                extra |= dict.fromkeys(("show_save", "show_save_and_continue"), False)
+        return super().change_view(request, object_id, form_url, extra | (extra_context or {}))
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the addresses of a step's buttons and of the preview."""
+        view = self.admin_site.admin_view
+        return [
+            path("<int:task_id>/do/<slug:event>/", view(self.do), name="plans_task_do"),
+            path("preview/", view(require_POST(self.preview)), name="plans_task_preview"),
+            *super().get_urls(),
+        ]
+
+    def preview(self, request: HttpRequest) -> HttpResponse:
+        """Draw Markdown that is being typed."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        context = {"text": request.POST.get("text", "")}
+        return TemplateResponse(request, "admin/plans/markdown.html", context)
+
+    def do(self, request: HttpRequest, task_id: int, event: str) -> HttpResponse:
+        """Act on one step; ask for the remark first where one is needed."""
+        if event not in HUMAN_EVENTS:
+            raise Http404
+        if not self.has_change_permission(request):
+            raise PermissionDenied
+        row = TRANSITIONS[TaskEvent(event)]
+        if request.method != "POST" or (row.needs_remark and "remark" not in request.POST):
+            return self._ask(request, row.event, [task_id])
+        version = request.POST.get("version", "")
+        act = self._act(request, row.event, int(version) if version.isdecimal() else None)
+        self.each(request, [task_id], act, _done(row.event))
+        return self.back(request)
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """Offer every row of the transition table that is a person's."""
+        actions = super().get_actions(request)
+        if self.has_change_permission(request):
+            for event in HUMAN_EVENTS:
+                name = event.value.replace("-", "_")
+                label = gettext("{action} the selected steps").format(
+                    action=capfirst(str(event.label))
+                )
+                actions[name] = (_bulk(event), name, label)
+        return actions
+
+    def act_on_selected(
+        self, request: HttpRequest, event: TaskEvent, queryset: QuerySet[Task]
+    ) -> HttpResponse | None:
+        """Act on each selected step, with one remark for all where one is needed."""
+        ids = list(queryset.order_by("pk").values_list("pk", flat=True))
+        remark = request.POST.get("remark", "")
+        if TRANSITIONS[event].needs_remark and not remark.strip():
+            return self._ask(request, event, ids, bulk=True)
+        self.each(request, ids, self._act(request, event), _done(event))
+        return redirect(request.get_full_path())
+
+    def remove(self, actor: Actor, obj: Task) -> None:
+        """Delete the step."""
+        tasks.delete_task(actor=actor, task_id=obj.pk)
+
+    @admin.display(description="#", ordering="pk")
+    def number(self, task: Task) -> str:
+        """Return the id as people write it."""
+        return f"#{task.pk}"
+
+    @admin.display(description=_("plan"), ordering="plan")
+    def plan_link(self, task: Task) -> SafeString:
+        """Return a link to the plan's page."""
+        url = reverse("admin:plans_plan_change", args=[task.plan_id])
+        return format_html('<a class="step-link" href="{}">{}</a>', url, task.plan)
+
+    @admin.display(description=_("status"), ordering="status")
+    def state(self, task: Task) -> SafeString:
+        """Return the coloured state."""
+        return states.task_state(task.status)
+
+    @admin.display(description=_("validation"), ordering="validation_mode")
+    def mode(self, task: Task) -> str:
+        """Return who or what validates."""
+        return states.mode_label(task.validation_mode)
+
+    @admin.display(description=_("attempts"))
+    def tries(self, task: Task) -> str:
+        """Return attempts made of those allowed."""
+        return f"{task.attempts}/{task.max_attempts}"
+
+    @admin.display(description=_("instructions"))
+    def instructions_drawn(self, task: Task) -> str:
+        """Return the instructions as Markdown shows them."""
+        return _drawn(task.instructions)
+
+    @admin.display(description=_("validation"))
+    def how(self, task: Task) -> SafeString:
+        """Return the mode and the rule."""
+        return format_html(
+            "{}<pre>{}</pre>", self.mode(task), rule_text(task.validation_rule)
+        ) if task.validation_rule else format_html("{}", self.mode(task))  # fmt: skip
+
+    @admin.display(description=_("proof"))
+    def proof(self, task: Task) -> str:
+        """Return the evidence, as Markdown shows it."""
+        return _drawn(task.last_proof)
+
+    @admin.display(description=_("error"))
+    def error(self, task: Task) -> str:
+        """Return why it failed or was sent back."""
+        return _drawn(task.last_error)
+
+    @admin.display(description=_("since"), ordering="status_since")
+    def since(self, task: Task) -> str:
+        """Return when the step came to its state."""
+        return states.moment(task.status_since)
+
+    @admin.display(description=_("actions"))
+    def buttons(self, task: Task) -> SafeString:
+        """Return the row's buttons."""
+        request = self.request
+        if not self.has_change_permission(request):
+            return SafeString("")
+        buttons = states.task_buttons(task.pk, task.status, task.version, request.get_full_path())
+        return states.rendered(buttons, f"#{task.pk}")
+
+    def _act(
+        self, request: HttpRequest, event: TaskEvent, version: int | None = None
+    ) -> Callable[[int], None]:
+        actor, remark = self.actor(request), request.POST.get("remark", "")
+
+        def act(task_id: int) -> None:
+            transitions.act(
+                actor=actor, task_id=task_id, action=event, remark=remark, version=version
+            )
+
+        return act
+
+    def _ask(
+        self, request: HttpRequest, event: TaskEvent, ids: list[int], *, bulk: bool = False
+    ) -> HttpResponse:
+        """Show the steps and ask for confirmation, with a remark where the table wants one."""
+        context = {
+            **self.admin_site.each_context(request),
+            "title": capfirst(str(event.label)),
+            "opts": self.opts,
+            "event": event,
+            "steps": Task.objects.filter(pk__in=ids[:50]).order_by("pk"),
+            "more": max(0, len(ids) - 50),
+            "selected": request.POST.getlist(helpers.ACTION_CHECKBOX_NAME) if bulk else [],
+            "select_across": request.POST.get("select_across", "0"),
+            "bulk": bulk,
+            "action_name": event.value.replace("-", "_"),
+            "needs_remark": TRANSITIONS[event].needs_remark,
+            "missing": bulk and "remark" in request.POST,
+            "checkbox_name": helpers.ACTION_CHECKBOX_NAME,
+            "media": self.media,
+        }
+        return TemplateResponse(request, "admin/plans/task/ask.html", context)
+
+
+def _drawn(text: str) -> str:
+    return render_to_string("admin/plans/markdown.html", {"text": text}) if text else "–"
+
+
+def _bulk(event: TaskEvent) -> Callable[[TaskAdmin, HttpRequest, QuerySet[Task]], Any]:
+    def act(
+        model_admin: TaskAdmin, request: HttpRequest, queryset: QuerySet[Task]
+    ) -> HttpResponse | None:
+        return model_admin.act_on_selected(request, event, queryset)
+
+    return act
+
+
+def _done(event: TaskEvent) -> str:
+    return {
+        TaskEvent.VALIDATE: gettext("Steps validated: {count}."),
+        TaskEvent.REJECT: gettext("Steps sent back: {count}."),
+        TaskEvent.RESET: gettext("Steps reset: {count}."),
+        TaskEvent.SKIP: gettext("Steps skipped: {count}."),
+    }[event]
