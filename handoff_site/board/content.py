@@ -41,11 +41,14 @@ ICONS: dict[str, str] = {
 }
 
 
-def desk(user: Person) -> Context:
-    """Return everything: a fixed number of queries, whatever there is to show."""
+def desk(user: Person, *, task_id: int | None = None) -> Context:
+    """Return everything: a fixed number of queries, whatever there is to show.
+
+    The plan that decides is opened in each column; so is the one that holds `task_id`.
+    """
     last = events.last_event_id()  # read first: what comes later, the socket tells
     agents = sessions.agent_sessions()
-    found = queues.queues(projects=[session.key for session in agents])
+    found = queues.queues(projects=[session.key for session in agents], task_id=task_id)
     return {
         "last_event": last,
         "active_seconds": sessions.ACTIVE_SECONDS,
@@ -154,9 +157,7 @@ def _column(session: Session, queue: Queue) -> Context:
     return {
         "session": _seen(session),
         "plans": [
-            _plan(row, deciding=True, steps=queue.steps)
-            if row.id == queue.deciding
-            else _plan(row, deciding=False)
+            _plan(row, deciding=row.id == queue.deciding, steps=queue.steps.get(row.id))
             for row in queue.rows
         ],
     }
@@ -182,6 +183,7 @@ def _plan(row: PlanRow, *, deciding: bool, steps: Iterable[TaskDetail] | None = 
         "total": row.total,
         "settled": row.settled,
         "deciding": deciding,
+        "opened": steps is not None,
         "steps": None if steps is None else [_task(step) for step in steps],
     }
 

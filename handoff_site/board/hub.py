@@ -1,12 +1,15 @@
 """Share one event tail among the sockets of this process, through its channel layer."""
 
 import asyncio
-import uuid
+import contextlib
+import logging
 from collections import deque
 from dataclasses import dataclass
 from functools import cache
 
+from channels.exceptions import ChannelFull
 from channels.layers import get_channel_layer
+from redis.exceptions import RedisError
 
 from coordination.feed import Tail
 from coordination.models import Event
@@ -17,6 +20,11 @@ KEPT = 2000
 
 READY_SECONDS = 5.0
 """How long a first socket waits for the tail to begin, on a database that does not answer."""
+
+WAKE_SECONDS = 2.0
+"""How long waking all sockets may take, on a Redis that does not answer."""
+
+logger = logging.getLogger("handoff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +40,13 @@ class Hub:
     """Wake this process's sockets; each then takes what it has not sent yet, at its own pace.
 
     A wake-up says only that there is something new, so one that a full channel drops is made
-    good by the next: the channel was full of wake-ups.
+    good by the next: the channel was full of wake-ups. One that Redis did not take is made good
+    by `board.layer`. Who is to be woken is known here alone, not in a group of the channel
+    layer: a Redis that restarts forgets its groups.
     """
 
     def __init__(self) -> None:
-        # A name of its own: with Redis every process would otherwise wake all the others' sockets.
-        self.group = f"board.{uuid.uuid4().hex}"
+        self.channels: set[str] = set()
         self.changes: deque[Change] = deque(maxlen=KEPT)
         self.sequence = 0
         self.tail: Tail | None = None
@@ -48,12 +57,12 @@ class Hub:
             self.tail = self._start(asyncio.get_running_loop())
         # Events committed before the tail began are in nobody's changes: let it begin first.
         await asyncio.to_thread(self.tail.ready.wait, READY_SECONDS)
-        await get_channel_layer().group_add(self.group, channel)
+        self.channels.add(channel)
         return self.sequence
 
     async def leave(self, channel: str) -> None:
         """Stop waking `channel`."""
-        await get_channel_layer().group_discard(self.group, channel)
+        self.channels.discard(channel)
 
     def after(self, sequence: int) -> list[Change] | None:
         """Return the changes past `sequence`; None when they are no longer all kept."""
@@ -74,7 +83,15 @@ class Hub:
         for event in events:
             self.sequence += 1
             self.changes.append(Change(self.sequence, event.pk, fragments_of(event)))
-        await get_channel_layer().group_send(self.group, {"type": "feed.advanced"})
+        try:
+            async with asyncio.timeout(WAKE_SECONDS):
+                await asyncio.gather(*map(self._wake, tuple(self.channels)))
+        except (RedisError, OSError) as error:
+            logger.warning("Redis is away (%s): the boards look by themselves", error)
+
+    async def _wake(self, channel: str) -> None:
+        with contextlib.suppress(ChannelFull):
+            await get_channel_layer().send(channel, {"type": "feed.advanced"})
 
 
 @cache

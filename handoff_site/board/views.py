@@ -31,7 +31,9 @@ SHARED_SECONDS = 5
 def page(request: HttpRequest) -> HttpResponse:
     """Show the whole board; to look is to notice a dead runner."""
     expire_leases()
-    return render(request, "board/page.html", content.desk(request.user))
+    task = request.GET.get("task", "")
+    task_id = int(task) if task.isdecimal() and len(task) < 16 else None
+    return render(request, "board/page.html", content.desk(request.user, task_id=task_id))
 
 
 Drawn = tuple[str, dict[str, Any]]

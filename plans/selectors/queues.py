@@ -16,15 +16,18 @@ FINISHED_SHOWN = 50
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A project's plans in order, and the steps of the one that decides."""
+    """A project's plans in order, and the steps of those that are opened, by plan."""
 
     rows: list[PlanRow] = field(default_factory=list)
     deciding: int | None = None
-    steps: list[TaskDetail] = field(default_factory=list)
+    steps: dict[int, list[TaskDetail]] = field(default_factory=dict)
 
 
-def queues(*, projects: Collection[str]) -> dict[str, Queue]:
-    """Return the queue of each project: four queries, whatever the number of plans and steps."""
+def queues(*, projects: Collection[str], task_id: int | None = None) -> dict[str, Queue]:
+    """Return the queue of each project: four queries, whatever the number of plans and steps.
+
+    The deciding plans come with their steps; so does the plan that holds `task_id`.
+    """
     mine = Plan.objects.filter(project__in=projects)
     finished = mine.filter(status=PlanStatus.DONE).order_by("-updated_at", "-id")
     latest = list(finished.values_list("pk", flat=True)[:FINISHED_SHOWN])
@@ -33,13 +36,14 @@ def queues(*, projects: Collection[str]) -> dict[str, Queue]:
     for row in rows_of(mine.filter(shown)):
         by_project[row.project].append(row)
     deciding = {project: _deciding(rows) for project, rows in by_project.items()}
-    opened = [plan_id for plan_id in deciding.values() if plan_id]
-    steps: dict[int, list[TaskDetail]] = {plan_id: [] for plan_id in opened}
-    found = Task.objects.filter(plan__in=opened).order_by("plan_id", "position", "id")
-    for task in details(found):
-        steps[task.plan_id].append(task)
+    opened = Q(plan__in=[plan_id for plan_id in deciding.values() if plan_id])
+    if task_id is not None:
+        opened |= Q(plan__in=Task.objects.filter(pk=task_id).values("plan"))
+    steps: dict[str, dict[int, list[TaskDetail]]] = {project: {} for project in projects}
+    for task in details(Task.objects.filter(opened).order_by("plan_id", "position", "id")):
+        steps.get(task.project, {}).setdefault(task.plan_id, []).append(task)
     return {
-        project: Queue(rows, deciding[project], steps.get(deciding[project] or 0, []))
+        project: Queue(rows, deciding[project], steps[project])
         for project, rows in by_project.items()
     }
 

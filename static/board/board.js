@@ -183,6 +183,7 @@ document.addEventListener("click", (event) => {
 });
 
 function closePanel() {
+  if (location.hash.startsWith("#question-")) history.replaceState(history.state, "", location.pathname + location.search);
   panel.replaceChildren();
   panel.hidden = true;
   document.getElementById(opener)?.focus();
@@ -261,19 +262,34 @@ document.addEventListener("dragend", () => {
   dragged = null;
 });
 
-/* A search result, or an address ending in #task-12: open what holds it, then show it. */
+/* A search result, a reference in a text, or an address ending in #task-12 or #question-12:
+   open what holds it, then show it. */
 let opened = "";
 
 function openLinked() {
-  const id = location.hash.slice(1);
-  const found = id !== opened && /^(task|plan)-\d+$/.test(id) && document.getElementById(id);
+  const [id, kind, number] = location.hash.match(/^#(task|plan|question)-(\d+)$/) ?? [];
+  if (!id || id === opened) return;
+  if (kind === "question") {
+    opened = id;
+    return htmx.ajax("GET", desk.dataset.thread.replace("/0", `/${number}`), { target: panel, swap: "innerHTML" });
+  }
+  const found = document.getElementById(id.slice(1));
   if (!found) return;
   opened = id;
   for (let part = found.querySelector("details"); part; part = part.parentElement.closest("details")) part.open = true;
   found.scrollIntoView({ block: "center", inline: "center" });
   found.querySelector("summary")?.focus();
 }
-addEventListener("hashchange", openLinked);
+
+addEventListener("hashchange", () => {
+  opened = "";
+  const id = location.hash.slice(1);
+  /* A step of a plan whose steps are not here: the server opens that plan. */
+  if (/^task-\d+$/.test(id) && !document.getElementById(id) && !awaited) location.assign(`/?task=${id.slice(5)}#${id}`);
+  else openLinked();
+});
+
+let awaited = false; /* a search result's plan is being opened: its step is on its way */
 
 document.addEventListener("click", (event) => {
   const result = event.target.closest("#results a");
@@ -281,6 +297,7 @@ document.addEventListener("click", (event) => {
   document.getElementById("results").replaceChildren();
   opened = "";
   const plan = document.querySelector(`#plan-${result.dataset.plan} > details`);
+  awaited = Boolean(plan);
   if (plan) plan.open = true; /* its steps are fetched, then `drawn` finds the one linked */
 });
 

@@ -106,6 +106,22 @@ def test_search_finds_plans_steps_and_questions_by_keyboard(person, filled) -> N
     expect(page.locator(f"#task-{filled[1][1]} details")).to_have_attribute("open", "")
 
 
+def test_a_reference_in_a_text_leads_to_what_it_names(person, site: Site) -> None:
+    _first, _ = site.scribe.plan("panel", "Ahead in the queue", "x")
+    _plan, (step,) = site.scribe.plan("panel", "Folded away", "Named elsewhere")
+    asked = site.scribe(ASK, actor="app", to="panel", subject="Referred to", body="x")
+    site.scribe(
+        ASK, actor="app", to="human", subject="Refers", body=f"See #{asked} and step #{step}."
+    )
+    page = person()
+    card = page.locator("#for-you .card", has_text="Refers")
+    card.get_by_role("link", name=f"#{asked}", exact=True).click()
+    expect(page.locator("#panel")).to_contain_text("Referred to")
+    page.keyboard.press("Escape")
+    card.get_by_role("link", name=f"step #{step}").click()
+    expect(page.locator(f"#task-{step} details")).to_have_attribute("open", "")
+
+
 def test_history_filters_narrow_the_list(person, filled, site: Site) -> None:
     site.scribe(ASK, actor="panel", to="app", subject="100% ÉTÉ", body="x")
     page = person()
