@@ -2,7 +2,7 @@
 
 from django.db import connection, models
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from coordination.actors import Actor
 from coordination.models import Event
@@ -14,12 +14,15 @@ CHANNEL = "handoff_events"
 class Verb(models.TextChoices):
     """What happened to a session or a message; `plans.events` has the plans' verbs."""
 
-    ASKED = "asked", _("asked")
-    ANSWERED = "answered", _("answered")
-    CLOSED = "closed", _("closed")
-    SAVED = "saved", _("saved")  # a session was added or changed: boards and tool lists follow
-    DELETED = "deleted", _("deleted")
-    SEEN = "seen", _("seen")  # a session called a tool after a silence
+    # Read after a name: "app answered #12". A question's status uses the same English words.
+    ASKED = "asked", pgettext_lazy("activity", "asked")
+    ANSWERED = "answered", pgettext_lazy("activity", "answered")
+    CLOSED = "closed", pgettext_lazy("activity", "closed")
+    # A session was added or changed: boards and tool lists follow.
+    SAVED = "saved", pgettext_lazy("activity", "saved")
+    DELETED = "deleted", pgettext_lazy("activity", "deleted")
+    # A session called a tool after a silence.
+    SEEN = "seen", pgettext_lazy("activity", "was seen")
 
 
 def append(*, actor: Actor, verb: str, subject: str, **data: object) -> Event:
