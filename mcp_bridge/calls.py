@@ -35,19 +35,20 @@ class Admitted:
 
 
 class Calls:
-    """Answer tool calls for one session."""
+    """Answer tool calls."""
 
-    def __init__(self, identity: Identity, readiness: Readiness, tools: Sequence[Tool]) -> None:
-        self._identity = identity
+    def __init__(self, readiness: Readiness, tools: Sequence[Tool]) -> None:
         self._readiness = readiness
         self._tools = {tool.name: tool for tool in tools}
 
-    async def answer(self, name: Any, arguments: Any, progress: Progress) -> CallToolResult:
+    async def answer(
+        self, identity: Identity, name: Any, arguments: Any, progress: Progress
+    ) -> CallToolResult:
         """Return the answer to one call; whatever goes wrong is a sentence in it."""
         came = time.monotonic()
         try:
             await self._readiness.check(since=came)
-            served = await in_database(lambda: self._serve(name, arguments, came))
+            served = await in_database(lambda: self._serve(identity, name, arguments, came))
             text = served if isinstance(served, str) else await finish(served, progress)
         except MissingFields as error:
             return failure(error.message)
@@ -61,10 +62,12 @@ class Calls:
             return failure(refusal(_("something unexpected happened here; see this server's log.")))
         return CallToolResult(content=[TextContent(type="text", text=text)])
 
-    def _serve(self, name: Any, arguments: Any, came: float) -> "str | Admitted":
+    def _serve(
+        self, identity: Identity, name: Any, arguments: Any, came: float
+    ) -> "str | Admitted":
         """Serve one call in the database's thread; admit one that takes long."""
         self._readiness.refuse_if_stuck(since=came)
-        actor = self._identity.admit()
+        actor = identity.admit()
         tool, checked = self._understood(name, arguments)
         if tool.takes_long:
             return Admitted(tool, actor, checked)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import anyio
 from django.db.utils import Error
@@ -18,6 +19,18 @@ POLL_SECONDS = 1.5
 """How soon a new session shows in a running client."""
 PATIENCE_SECONDS = 0.3
 """How long `tools/list` waits for the database; it must answer whatever its state."""
+TELL_SECONDS = 1.0
+"""How long a client that does not read may hold up the others."""
+CLIENTS_MAX = 2000
+"""Clients remembered, the latest ones: what a remote one leaves behind is not told to us."""
+
+
+@dataclass(slots=True)
+class Listener:
+    """A client, and what the list that it has shows."""
+
+    session: ServerSession
+    listed: object
 
 
 class Roster:
@@ -29,31 +42,32 @@ class Roster:
         self._sessions: Sequence[Session] = ()
         self._read = anyio.Event()
         self._wanted = anyio.Event()
-        self._listed: object = None
-        self._client: ServerSession | None = None
+        self._listeners: dict[str, Listener] = {}
 
-    async def latest(self, client: ServerSession) -> Sequence[Session]:
+    async def latest(self, client: str, session: ServerSession) -> Sequence[Session]:
         """Return the sessions as they are, or as last read while the database is in trouble.
 
-        `client` is told from now on when the list that it gets is out of date.
+        `client` is told over `session`, from now on, when the list that it gets is out of date.
         """
         read = self._read
         self._wanted.set()
         with anyio.move_on_after(PATIENCE_SECONDS):
             await read.wait()
-        self._client = client
-        self._listed = fingerprint(self._sessions)
+        self._listeners.pop(client, None)
+        self._listeners[client] = Listener(session, fingerprint(self._sessions))
+        if len(self._listeners) > CLIENTS_MAX:
+            del self._listeners[next(iter(self._listeners))]
         return self._sessions
 
     async def watch(self) -> None:
         """Follow the sessions, at a steady pace and whenever a list is asked for."""
         while True:
+            before = fingerprint(self._sessions)
             await self._look()
             self._read.set()
             self._read = anyio.Event()
-            if self._client is not None and self._listed != fingerprint(self._sessions):
-                self._listed = fingerprint(self._sessions)
-                await self._tell(self._client)
+            if before != fingerprint(self._sessions):
+                await self._tell(fingerprint(self._sessions))
             with anyio.move_on_after(POLL_SECONDS):
                 await self._wanted.wait()
             self._wanted = anyio.Event()
@@ -67,9 +81,13 @@ class Roster:
         except Error as error:
             self._readiness.report(error)
 
-    async def _tell(self, client: ServerSession) -> None:
-        """Tell a client of either protocol era that its list of tools is out of date."""
-        await client.send_tool_list_changed()
+    async def _tell(self, shown: object) -> None:
+        """Tell the clients of either protocol era whose list of tools is out of date."""
+        for listener in list(self._listeners.values()):
+            if listener.listed != shown:
+                listener.listed = shown
+                with anyio.move_on_after(TELL_SECONDS):
+                    await listener.session.send_tool_list_changed()
         await self.bus.publish(ToolsListChanged())
 
 

@@ -1,4 +1,4 @@
-"""Build the MCP server of one session."""
+"""Build the MCP server."""
 
 import time
 from collections.abc import AsyncIterator
@@ -34,14 +34,14 @@ Context = ServerRequestContext[Any, Any]
 
 
 class Bridge:
-    """One session's tools, as handlers of the SDK's server."""
+    """The tools, as handlers of the SDK's server: here for the one session of a process."""
 
-    def __init__(self, identity: Identity) -> None:
+    def __init__(self, identity: Identity, runner: Runner | None = None) -> None:
         self._identity = identity
-        self._runner = Runner(in_database)
+        self._runner = runner or Runner(in_database)
         self._tools = all_tools(self._runner)
         self._readiness = Readiness()
-        self._calls = Calls(identity, self._readiness, self._tools)
+        self._calls = Calls(self._readiness, self._tools)
         self._roster = Roster(self._readiness)
         self._listen = ListenHandler(self._roster.bus)
         self.server: Server[Any] = Server(
@@ -55,6 +55,14 @@ class Bridge:
         )
         # In place of the SDK's tracing, which nothing here collects.
         self.server.middleware[:] = [self._forgive]
+
+    def identity_of(self, _context: Context) -> Identity:
+        """Return the session that a request works under."""
+        return self._identity
+
+    def client_of(self, _context: Context) -> str:
+        """Return what tells the client of a request from the others."""
+        return ""
 
     def options(self) -> InitializationOptions:
         """Return what the handshake offers: tools, and word of their changes."""
@@ -82,14 +90,16 @@ class Bridge:
     async def _list_tools(
         self, context: Context, _params: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        sessions = await self._roster.latest(context.session)
-        key = self._identity.key
+        sessions = await self._roster.latest(self.client_of(context), context.session)
+        key = self.identity_of(context).key
         return ListToolsResult(tools=[tool.declaration(key, sessions) for tool in self._tools])
 
     async def _call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
-        return await self._calls.answer(
-            params.name, params.arguments, context.session.report_progress
-        )
+        return await self._answer(context, params.name, params.arguments)
+
+    async def _answer(self, context: Context, name: Any, arguments: Any) -> CallToolResult:
+        progress = context.session.report_progress
+        return await self._calls.answer(self.identity_of(context), name, arguments, progress)
 
     async def _forgive(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Answer a call whose shape the SDK would refuse with a protocol error."""
@@ -97,7 +107,7 @@ class Bridge:
             given = ctx.params or {}
             name, arguments = given.get("name"), given.get("arguments")
             if not isinstance(name, str) or not isinstance(arguments, dict | None):
-                return await self._calls.answer(name, arguments, ctx.session.report_progress)
+                return await self._answer(ctx, name, arguments)
         return await call_next(ctx)
 
 

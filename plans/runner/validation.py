@@ -41,6 +41,13 @@ Crossing = Callable[[Callable[[], Any]], Awaitable[Any]]
 """Does synchronous work in the thread that has the database connection."""
 Progress = Callable[[float, float | None], Awaitable[None]]
 """Told the seconds gone, and the rule's time limit if it has one."""
+FolderOf = Callable[[TaskDetail], Path]
+"""Returns the folder where a step's rule runs, or refuses."""
+
+
+def folder_of_this_process(task: TaskDetail) -> Path:
+    """Return the folder that MCP_PROJECT_CWD names, where the step's rule needs one."""
+    return folder_for(task.validation_mode, task.validation_rule)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +61,9 @@ class Validation:
 class Runner:
     """The validations of one process."""
 
-    def __init__(self, in_database: Crossing) -> None:
+    def __init__(self, in_database: Crossing, folder_of: FolderOf = folder_of_this_process) -> None:
         self._in_database = in_database
+        self._folder_of = folder_of
         self._runs: dict[asyncio.Task[Validation], _Run] = {}
 
     async def validate(
@@ -69,7 +77,7 @@ class Runner:
             NotFound, Forbidden, Conflict: refused, and nothing has changed; or, if the step was
                 taken from this runner meanwhile, what others did stands.
         """
-        run = _Run(self._in_database, actor, task_id)
+        run = _Run(self._in_database, self._folder_of, actor, task_id)
         work = asyncio.ensure_future(run.work())
         self._runs[work] = run
         work.add_done_callback(self._ended)
@@ -113,11 +121,14 @@ class _Run:
     know whether that had taken place.
     """
 
-    def __init__(self, in_database: Crossing, actor: Actor, task_id: int) -> None:
+    def __init__(
+        self, in_database: Crossing, folder_of: FolderOf, actor: Actor, task_id: int
+    ) -> None:
         self.task_id = task_id
         self.begun: asyncio.Future[TaskDetail] = asyncio.get_running_loop().create_future()
         self.limit: float | None = None
         self._in_database = in_database
+        self._folder_of = folder_of
         self._actor = actor
         # One a run, not one a process: a run that lost its step must not finish a later one's.
         self._runner_id = secrets.token_hex(16)
@@ -154,7 +165,7 @@ class _Run:
                 actor=self._actor, task_id=self.task_id, runner_id=self._runner_id
             )
             # Refused here, the step has never left `current`.
-            return task, folder_for(task.validation_mode, task.validation_rule)
+            return task, self._folder_of(task)
 
     async def _run_rule(
         self, task: TaskDetail, folder: Path, lease: asyncio.Future[None]
