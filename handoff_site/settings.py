@@ -10,6 +10,7 @@ import os
 import secrets
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import dj_database_url
 import tzlocal
@@ -106,13 +107,48 @@ def sqlite_database(path: Path) -> dict[str, Any]:
     }
 
 
-DATABASES: dict[str, Any] = {
-    "default": dj_database_url.parse(
-        DATABASE_URL, conn_max_age=CONNECTION_SECONDS, conn_health_checks=True
+def postgresql_database(url: str) -> dict[str, Any]:
+    """Return the settings of one PostgreSQL database, reached directly or through PgBouncer.
+
+    An agent has one plain connection. The web side's threads share a pool, whose waits are
+    short: a request gets its sentence within ten seconds while the server is away, and a
+    connection soon after it is back.
+    """
+    if urlsplit(url).scheme not in {"postgres", "postgresql"}:
+        raise ImproperlyConfigured(
+            "DATABASE_URL must begin with postgresql://; for SQLite, set MCP_HANDOFF_DB instead."
+        )
+    database: dict[str, Any] = dict(
+        dj_database_url.parse(
+            url,
+            engine="handoff_site.postgresql",
+            conn_max_age=CONNECTION_SECONDS,
+            conn_health_checks=True,
+            # A cursor on the server outlives its transaction, which PgBouncer may end.
+            disable_server_side_cursors=True,
+        )
     )
-    if DATABASE_URL
-    else sqlite_database(SQLITE_PATH)
+    options: dict[str, Any] = {
+        "connect_timeout": 3,
+        "tcp_user_timeout": 8000,
+        "keepalives_idle": 30,
+    }
+    if not IS_AGENT:
+        options["pool"] = {
+            "min_size": env_int("HANDOFF_POOL_MIN", 1, low=0),
+            "max_size": env_int("HANDOFF_POOL_MAX", 10),
+            "timeout": 5,
+            "reconnect_timeout": 2,
+        }
+    database["OPTIONS"] = options | database.get("OPTIONS", {})
+    return database
+
+
+DATABASES: dict[str, Any] = {
+    "default": postgresql_database(DATABASE_URL) if DATABASE_URL else sqlite_database(SQLITE_PATH)
 }
+# Where the event feed listens; needed where DATABASE_URL leads to a pooler that has no LISTEN.
+LISTEN_URL = env_str("HANDOFF_LISTEN_URL", DATABASE_URL)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Applications ---------------------------------------------------------------------------
@@ -262,8 +298,11 @@ WHITENOISE_AUTOREFRESH = DEBUG
 REDIS_URL = env_str("REDIS_URL")
 CHANNEL_LAYERS: dict[str, Any] = {
     "default": {
-        "BACKEND": "channels_redis.core.RedisChannelLayer",
-        "CONFIG": {"hosts": [REDIS_URL]},
+        "BACKEND": "handoff_site.board.layer.PatientRedisLayer",
+        # Longer than the layer's own waits of 5 s: a Redis that hangs counts as away.
+        "CONFIG": {
+            "hosts": [{"address": REDIS_URL, "socket_timeout": 8, "socket_connect_timeout": 2}]
+        },
     }
     if REDIS_URL
     else {"BACKEND": "channels.layers.InMemoryChannelLayer"}

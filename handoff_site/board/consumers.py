@@ -37,9 +37,19 @@ TICK_SECONDS = 20.0
 class BoardConsumer(AsyncWebsocketConsumer):
     """One page's socket. What it receives is ignored: pages act through HTTP."""
 
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one connection; leave the feed however it ends, by an error as well."""
+        self.channel_name = ""
+        self.ticking: asyncio.Task[None] | None = None
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            if self.ticking:
+                self.ticking.cancel()
+            hub().leave(self.channel_name)
+
     async def connect(self) -> None:
         """Accept a signed-in person, resume from the page's last event, follow the feed."""
-        self.ticking: asyncio.Task[None] | None = None
         if not await self._is_signed_in():
             await self.close(NOT_SIGNED_IN)
             return
@@ -47,12 +57,6 @@ class BoardConsumer(AsyncWebsocketConsumer):
         self.sequence = await hub().join(self.channel_name)
         await self._replay()
         self.ticking = asyncio.create_task(self._tick())
-
-    async def disconnect(self, code: int) -> None:
-        """Leave the feed."""
-        if self.ticking:
-            self.ticking.cancel()
-        await hub().leave(self.channel_name)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Ignore whatever a page or a stranger sends."""

@@ -60,7 +60,7 @@ class Hub:
         self.channels.add(channel)
         return self.sequence
 
-    async def leave(self, channel: str) -> None:
+    def leave(self, channel: str) -> None:
         """Stop waking `channel`."""
         self.channels.discard(channel)
 
