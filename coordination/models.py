@@ -1,4 +1,4 @@
-"""Sessions, messages, events and API tokens: fields and the invariants the database holds."""
+"""Sessions, messages, events and tokens: fields and the invariants the database holds."""
 
 import colorsys
 from typing import ClassVar
@@ -170,6 +170,30 @@ class ApiToken(models.Model):
     class Meta:
         verbose_name = _("API token")
         verbose_name_plural = _("API tokens")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class AgentToken(models.Model):
+    """A bearer token for MCP over HTTP, bound to one session. Only its hash is stored."""
+
+    session = models.ForeignKey(
+        Session, models.CASCADE, related_name="agent_tokens", verbose_name=_("session")
+    )
+    name = models.CharField(_("name"), max_length=80, help_text=_("Which agent, on which machine."))
+    key_hash = models.CharField(max_length=64, unique=True, editable=False)
+    created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
+    last_used_at = models.DateTimeField(_("last used"), null=True, blank=True, editable=False)
+    expires_at = models.DateTimeField(_("expires"))
+    revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True, editable=False)
+
+    class Meta:
+        verbose_name = _("agent token")
+        verbose_name_plural = _("agent tokens")
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=~Q(session=HUMAN), name="agent_token_not_human")
+        ]
 
     def __str__(self) -> str:
         return self.name
