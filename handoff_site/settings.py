@@ -349,6 +349,8 @@ UNFOLD: dict[str, Any] = {
 
 # --- Product --------------------------------------------------------------------------------
 
+# Who sends it as a bearer token may read /metrics from anywhere; without it, this machine may.
+METRICS_TOKEN = env_str("HANDOFF_METRICS_TOKEN")
 # Events feed the boards and their activity list; older ones than this are pruned.
 EVENT_RETENTION_DAYS = env_int("HANDOFF_EVENT_RETENTION_DAYS", 30)
 # A validation is held by a lease that its runner renews; past it, the runner counts as dead.

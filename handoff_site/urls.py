@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.i18n import set_language
 
-from handoff_site import ways_in
+from handoff_site import health, metrics, ways_in
 from handoff_site.api import api, unknown_address
 
 urlpatterns = [
@@ -14,6 +14,8 @@ urlpatterns = [
     path("sign-out/", ways_in.SignOut.as_view(), name="sign-out"),
     path("password/", ways_in.PasswordChange.as_view(), name="password-change"),
     path("language/", set_language, name="set_language"),
+    path("healthz", health.healthz, name="healthz"),
+    path("metrics", metrics.metrics, name="metrics"),
     path("admin/", admin.site.urls),
     re_path(r"^api/$", unknown_address),
     path("api/", api.urls),

@@ -1,5 +1,6 @@
 """Read the event feed."""
 
+import datetime as dt
 from collections.abc import Collection
 
 from django.db.models import Max, Q
@@ -22,6 +23,12 @@ def events_after(last_id: int, *, also: Collection[int] = (), limit: int = 1000)
     if also:
         wanted |= Q(pk__in=also)
     return list(Event.objects.filter(wanted).order_by("pk")[:limit])
+
+
+def first_after(last_id: int) -> dt.datetime | None:
+    """Return when the oldest event past `last_id` happened; None when there is none."""
+    later = Event.objects.filter(pk__gt=last_id).order_by("pk")
+    return later.values_list("at", flat=True).first()
 
 
 def recent(*, limit: int = 30) -> list[Event]:

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from coordination.services.events import prune
 from handoff_site import checks, startup
 from handoff_site.asgi import application
+from handoff_site.metrics import Measured
 
 SOCKET_MESSAGE_MAX = 64 * 1024
 HEADERS_MAX = 32 * 1024
@@ -84,7 +85,7 @@ class Command(BaseCommand):
         # Its start and stop lines say less than ours.
         logging.getLogger("uvicorn").setLevel(logging.WARNING)
         config = uvicorn.Config(
-            application,
+            Measured(application),
             host=host,
             port=port,
             http="h11",
