@@ -145,7 +145,7 @@ def _counter(name: str, documentation: str, value: float) -> Metric:
     return CounterMetricFamily(f"handoff_{name}", documentation, value=value)
 
 
-registry.register(Desk())  # type: ignore[arg-type]
+registry.register(Desk())
 
 
 @never_cache

@@ -13,10 +13,10 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 from django.utils.translation import gettext as _
 
-from coordination.services.events import prune
 from handoff_site import checks, startup
 from handoff_site.asgi import application
 from handoff_site.metrics import Measured
+from handoff_site.pruning import Pruner, prune_now
 
 SOCKET_MESSAGE_MAX = 64 * 1024
 HEADERS_MAX = 32 * 1024
@@ -43,9 +43,10 @@ class Command(BaseCommand):
         listener = startup.claim(host, port)
         with contextlib.closing(listener), contextlib.suppress(KeyboardInterrupt):
             startup.prepare_database()
-            prune()
+            prune_now()
             self._welcome(startup.site_address(host, port))
             connections.close_all()
+            Pruner().start()
             self._server(host, port).run(sockets=[listener])
         self.stdout.write(_("Stopped."))
 
