@@ -157,10 +157,12 @@ class StepRows:
         with transaction.atomic():
             for row in self.rows:
                 if row.delete and row.id in self.stored:
-                    with self._attempt(row, "delete"):
+                    with self._attempt(row):
+                        self._permit("delete")
                         tasks.delete_task(actor=actor, task_id=row.id, version=row.version)
                 elif row.changed and row.id and row.form:
-                    with self._attempt(row, "change"):
+                    with self._attempt(row):
+                        self._permit("change")
                         fields = row.form.validated()
                         tasks.patch_task(actor=actor, task_id=row.id, version=row.version, **fields)
             self._move(actor)
@@ -221,14 +223,16 @@ class StepRows:
         )
 
     @contextmanager
-    def _attempt(self, row: StepRow, permission: str) -> Iterator[None]:
-        """Put what a service refuses on the row that asked for it."""
+    def _attempt(self, row: StepRow) -> Iterator[None]:
+        """Put what is refused on the row that asked for it."""
         try:
-            if not self.person.has_perm(f"plans.{permission}_task"):
-                raise Forbidden(_("You may look, but not do this: ask an administrator."))
             yield
         except DomainError as error:
             row.refuse(error)
+
+    def _permit(self, permission: str) -> None:
+        if not self.person.has_perm(f"plans.{permission}_task"):
+            raise Forbidden(_("You may look, but not do this: ask an administrator."))
 
     def _move(self, actor: Actor) -> None:
         rows = {row.id: row for row in self.rows if row.id in self.stored and not row.delete}
@@ -245,7 +249,8 @@ class StepRows:
         for task_id in movers:
             index = wanted.index(task_id)
             previous = wanted[index - 1] if index else None
-            with self._attempt(rows[task_id], "change"):
+            with self._attempt(rows[task_id]):
+                self._permit("change")
                 place(actor=actor, task_id=task_id, after=previous, before=seen[0])
 
     def _add(self, actor: Actor, plan_id: int) -> None:
@@ -255,7 +260,8 @@ class StepRows:
             if row.id in there:
                 previous = row.id
             elif row.id is None and row.changed and row.form:
-                with self._attempt(row, "add"):
+                with self._attempt(row):
+                    self._permit("add")
                     fields = row.form.validated()
                     task = tasks.add_task(actor=actor, plan_id=plan_id, after=previous, **fields)
                     if previous is None and there:
