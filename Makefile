@@ -23,9 +23,9 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m bench $(ARGS)
 
 messages: $(VENV)/.dev
-	@for app in coordination plans mcp_bridge handoff_site; do \
+	@for app in coordination plans notifications mcp_bridge handoff_site; do \
 		(cd $$app && ../$(BIN)/django-admin makemessages -l fr --no-wrap --no-location && ../$(BIN)/django-admin compilemessages -l fr); done
-	$(BIN)/django-admin makemessages -l fr --no-wrap --no-location -i '.venv/*' -i 'coordination/*' -i 'plans/*' -i 'mcp_bridge/*' -i 'handoff_site/*' -i 'tests/*' -i 'bench/*'
+	$(BIN)/django-admin makemessages -l fr --no-wrap --no-location -i '.venv/*' -i 'coordination/*' -i 'plans/*' -i 'notifications/*' -i 'mcp_bridge/*' -i 'handoff_site/*' -i 'tests/*' -i 'bench/*'
 	$(BIN)/django-admin compilemessages -l fr -i '.venv'
 
 clean:

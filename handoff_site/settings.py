@@ -45,6 +45,14 @@ def env_int(name: str, default: int, *, low: int = 1) -> int:
     return number
 
 
+def env_choice(name: str, choices: tuple[str, ...]) -> str:
+    """Read one of `choices`, the first by default."""
+    value = env_str(name, choices[0]).lower()
+    if value not in choices:
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(choices)}, not {value!r}.")
+    return value
+
+
 def env_list(name: str, default: list[str]) -> list[str]:
     """Read a comma-separated list."""
     return [part.strip() for part in env_str(name).split(",") if part.strip()] or default
@@ -172,6 +180,7 @@ WEB_APPS = [
     "ninja",
     "csp",
     "axes",
+    "notifications",
     "handoff_site.apps.HandoffSiteConfig",
 ]
 INSTALLED_APPS = DOMAIN_APPS if IS_AGENT else WEB_APPS + DOMAIN_APPS
@@ -355,3 +364,11 @@ METRICS_TOKEN = env_str("HANDOFF_METRICS_TOKEN")
 EVENT_RETENTION_DAYS = env_int("HANDOFF_EVENT_RETENTION_DAYS", 30)
 # A validation is held by a lease that its runner renews; past it, the runner counts as dead.
 LEASE_SECONDS = env_int("HANDOFF_LEASE_SECONDS", 30)
+# Who sends notifications: the web process, `manage.py notify` apart, or nobody.
+NOTIFY = env_choice("HANDOFF_NOTIFY", ("web", "apart", "off"))
+# What is handled within this time is not told at all.
+NOTIFY_DELAY_SECONDS = env_int("HANDOFF_NOTIFY_DELAY_SECONDS", 15, low=0)
+# After a first failure; each further one doubles it, up to half an hour.
+NOTIFY_RETRY_SECONDS = env_int("HANDOFF_NOTIFY_RETRY_SECONDS", 15)
+# What links in notifications begin with; the address served by default.
+PUBLIC_URL = env_str("HANDOFF_PUBLIC_URL").rstrip("/")

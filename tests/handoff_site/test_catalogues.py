@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import PROJECT, clean_environment, skip_or_fail
 
-APPS = ["coordination", "plans", "mcp_bridge", "handoff_site"]
+APPS = ["coordination", "plans", "notifications", "mcp_bridge", "handoff_site"]
 CATALOGUES = [PROJECT / app / "locale/fr/LC_MESSAGES/django.po" for app in [*APPS, "."]]
 COPIED = shutil.ignore_patterns(".*", "data", "node_modules", "__pycache__", "tests", "bench")
 

@@ -17,6 +17,7 @@ from handoff_site import checks, startup
 from handoff_site.asgi import application
 from handoff_site.metrics import Measured
 from handoff_site.pruning import Pruner, prune_now
+from notifications import worker as notifications
 
 SOCKET_MESSAGE_MAX = 64 * 1024
 HEADERS_MAX = 32 * 1024
@@ -44,10 +45,12 @@ class Command(BaseCommand):
         with contextlib.closing(listener), contextlib.suppress(KeyboardInterrupt):
             startup.prepare_database()
             prune_now()
-            self._welcome(startup.site_address(host, port))
+            site = startup.site_address(host, port)
+            self._welcome(site)
             connections.close_all()
             Pruner().start()
-            self._server(host, port).run(sockets=[listener])
+            with notifications.beside(site=site):
+                self._server(host, port).run(sockets=[listener])
         self.stdout.write(_("Stopped."))
 
     def _check(self, host: str, port: int) -> None:
