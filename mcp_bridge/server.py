@@ -27,6 +27,7 @@ from mcp_bridge.identity import Identity
 from mcp_bridge.readiness import Readiness
 from mcp_bridge.roster import Roster
 from mcp_bridge.tools import all_tools
+from mcp_bridge.tools.waiting import Waits
 from plans.runner.validation import Runner
 from plans.services.steps import expire_leases
 
@@ -39,7 +40,8 @@ class Bridge:
     def __init__(self, identity: Identity, runner: Runner | None = None) -> None:
         self._identity = identity
         self._runner = runner or Runner(in_database)
-        self._tools = all_tools(self._runner)
+        self._waits = Waits()
+        self._tools = all_tools(self._runner, self._waits)
         self._readiness = Readiness()
         self._calls = Calls(self._readiness, self._tools)
         self._roster = Roster(self._readiness)
@@ -69,8 +71,9 @@ class Bridge:
         return self.server.create_initialization_options(NotificationOptions(tools_changed=True))
 
     async def end(self) -> None:
-        """End what would keep a request unanswered: subscriptions, and validations under way."""
+        """End what would keep a request unanswered: subscriptions, waits and validations."""
         self._listen.close()
+        self._waits.end()
         await self._runner.shutdown()
 
     @asynccontextmanager
@@ -119,5 +122,5 @@ def instructions(identity: Identity) -> str:
         "mf_next_step: one step at a time, the next ones are not shown. When a step is done call "
         "mf_validate_step; when you cannot go on, mf_block_step with the reason. When a step waits "
         "for a human's validation, stop there. Ask another session, or human, with mf_ask instead "
-        "of guessing."
+        "of guessing. When all you can do is wait, mf_wait answers as soon as something comes."
     ).format(session=identity.key or "?")

@@ -11,6 +11,7 @@ from mcp_bridge.crossing import in_database
 from mcp_bridge.identity import Identity
 from mcp_bridge.server import Bridge, instructions
 from mcp_bridge.tools import all_tools
+from mcp_bridge.tools.waiting import Waits
 from plans.runner.validation import Runner
 from tests.mcp_bridge.conftest import rows
 
@@ -27,6 +28,7 @@ TOOLS = [
     "mf_next_step",
     "mf_validate_step",
     "mf_block_step",
+    "mf_wait",
 ]
 
 
@@ -35,14 +37,14 @@ async def listed(key="panel", mode="auto"):
         return {tool.name: tool for tool in (await client.list_tools()).tools}
 
 
-async def test_the_eleven_tools_are_listed_with_every_annotation():
+async def test_the_twelve_tools_are_listed_with_every_annotation():
     tools = await listed()
     assert list(tools) == TOOLS
     for tool in tools.values():
         hints = tool.annotations
         assert None not in (hints.read_only_hint, hints.idempotent_hint, hints.destructive_hint)
     readers = {name for name, tool in tools.items() if tool.annotations.read_only_hint}
-    assert readers == {"mf_inbox", "mf_history", "mf_thread", "mf_health"}
+    assert readers == {"mf_inbox", "mf_history", "mf_thread", "mf_health", "mf_wait"}
     assert tools["mf_close"].annotations.idempotent_hint
     assert not tools["mf_ask"].annotations.idempotent_hint
 
@@ -91,7 +93,7 @@ def test_instructions_are_one_short_paragraph():
 
 
 def test_every_description_exists_in_both_languages():
-    tools = all_tools(Runner(in_database))
+    tools = all_tools(Runner(in_database), Waits())
     french = {tool.description() for tool in tools}
     with translation.override("en"):
         english = {tool.description() for tool in tools}

@@ -1,0 +1,176 @@
+"""Wait for something to do, instead of asking again and again."""
+
+import os
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import anyio
+from django.db import connection
+from django.utils.translation import gettext as _
+
+from coordination.actors import Actor
+from mcp_bridge.creation import database_path
+from mcp_bridge.crossing import in_database
+from mcp_bridge.desk import Desk, look
+from mcp_bridge.tool import Number, Progress, Tool
+
+LONGEST_SECONDS = 50
+"""The most patient client gives up on a call after a minute."""
+POLL_SECONDS = 0.25
+"""Between two glances at SQLite's files: a glance costs some microseconds and no query."""
+LOOK_SECONDS = 5.0
+"""Between two looks whatever the files say: their clock is coarse, a commit could hide in it."""
+BLIND_SECONDS = 1.0
+"""Between two looks at a database that is no file."""
+LATE_IDS = 100
+"""How far behind the newest row one may still appear: its transaction began earlier."""
+
+NEWEST = """
+    SELECT (SELECT coalesce(max(id), 0) FROM coordination_event),
+           (SELECT coalesce(max(id), 0) FROM coordination_message)
+"""
+FEED = "SELECT count(*), max(id) FROM coordination_event WHERE id > %s"
+ANSWERS = """
+    SELECT answer.id, answer.parent_id FROM coordination_message AS answer
+    JOIN coordination_message AS question ON question.id = answer.parent_id
+    WHERE answer.id > %s AND question.from_session_id = %s AND answer.from_session_id <> %s
+    ORDER BY answer.id DESC LIMIT 100
+"""
+TO_DO = {"pending", "current"}
+
+
+class View(NamedTuple):
+    """What a waiting session sees: its desk, and the latest answers to what it asked."""
+
+    desk: Desk
+    answers: dict[int, int]  # the question of each answer
+
+    @property
+    def step(self) -> tuple[int, str] | None:
+        """Return which step decides, and its status."""
+        return self.desk.step and self.desk.step[:2]
+
+
+class Watch:
+    """What one waiting session saw first, and sees now. It lives in the database's thread."""
+
+    def __init__(self, session: str) -> None:
+        self._session = session
+        event, message = query(NEWEST, ())[0]
+        self._event_floor, self._message_floor = event - LATE_IDS, message - LATE_IDS
+        self._feed = self._read_feed()
+        self._before = self._now = self._view()
+
+    def look(self) -> str:
+        """Say what there is to do, or nothing: one query, unless something happened."""
+        feed = self._read_feed()
+        if feed != self._feed:
+            self._feed, self._now = feed, self._view()
+        return news(self._before, self._now)
+
+    def _read_feed(self) -> tuple[Any, ...]:
+        feed: tuple[Any, ...] = query(FEED, (self._event_floor,))[0]
+        return feed
+
+    def _view(self) -> View:
+        desk = look(query, self._session, limit=100)
+        answers = query(ANSWERS, (self._message_floor, self._session, self._session))
+        return View(desk, dict(answers))
+
+
+class Waits:
+    """The waits under way in this process: each one sleeps, and holds no thread meanwhile."""
+
+    def __init__(self) -> None:
+        self._ending = False
+
+    def end(self) -> None:
+        """Have every wait answer within `POLL_SECONDS`."""
+        self._ending = True
+
+    async def wait(self, actor: Actor, *, progress: Progress, timeout: int) -> str:  # noqa: ASYNC109
+        """Say what there is to do as soon as there is something, or that there is nothing."""
+        began = time.monotonic()
+        glance = files()
+        watch = await in_database(lambda: Watch(actor.session))
+        while not (text := await in_database(watch.look)):
+            waited = time.monotonic() - began
+            if self._ending or waited >= timeout:
+                return _("Nothing new after {n} s.").format(n=round(waited))
+            await progress(waited, timeout)
+            glance = await self._pause(glance, until=began + timeout)
+        return text
+
+    async def _pause(self, glance: object, *, until: float) -> object:
+        """Return when a look is due, with what the files said before it."""
+        pace = BLIND_SECONDS if glance is None else LOOK_SECONDS
+        until = min(until, time.monotonic() + pace)
+        while not self._ending and (left := until - time.monotonic()) > 0:
+            await anyio.sleep(min(POLL_SECONDS, left))
+            if (found := files()) != glance:
+                return found
+        return glance
+
+
+def files() -> object:
+    """Return what moves when anyone commits to SQLite, this process included.
+
+    A commit writes to the log beside the database, or to the database itself. Another engine
+    has no files here, and always gives the same.
+    """
+    path = database_path()
+    return path and (state_of(f"{path}-wal"), state_of(str(path)))
+
+
+def state_of(path: str) -> object:
+    """Return what tells that a file was written to."""
+    try:
+        found = os.stat(path)  # noqa: PTH116  four times a second, in each of many processes
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def query(sql: str, values: Sequence[Any]) -> list[Any]:
+    """Run one statement on Django's connection."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        rows: list[Any] = cursor.fetchall()
+        return rows
+
+
+def news(before: View, now: View) -> str:
+    """Say what there is to do, or nothing."""
+    lines = []
+    if now.desk.questions:
+        count = len(now.desk.questions)
+        lines.append(_("{n} open question(s) for you: mf_inbox.").format(n=count))
+    answered = {
+        question for answer, question in now.answers.items() if answer not in before.answers
+    }
+    for question in sorted(answered):
+        lines.append(_("Your question #{id} has an answer: mf_thread({id}).").format(id=question))
+    if now.step and now.step[1] in TO_DO:
+        lines.append(_("A step waits for you: mf_next_step."))
+    elif now.step != before.step:
+        lines.append(_("Your step has moved: mf_next_step says where it stands."))
+    return "\n".join(lines)
+
+
+def tools(waits: Waits) -> tuple[Tool, ...]:
+    """Return the one tool; `waits` ends its calls with the process."""
+    return (
+        Tool(
+            name="mf_wait",
+            description=lambda: _("Wait for a question, an answer or your step to move."),
+            handler=waits.wait,
+            parameters=(
+                Number(
+                    name="timeout", high=LONGEST_SECONDS, required=False, default=LONGEST_SECONDS
+                ),
+            ),
+            takes_long=True,
+            reads_only=True,
+        ),
+    )
