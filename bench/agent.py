@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-PROJECT = Path(__file__).resolve().parent.parent
+from bench.database import OWN_VARIABLES, PROJECT, variables_of
+
 RUNMCP = (sys.executable, str(PROJECT / "manage.py"), "runmcp")
-OWN_VARIABLES = ("HANDOFF_", "MCP_", "DATABASE_URL", "REDIS_URL", "DJANGO_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Agent:
         """Start it; `options` go to Popen."""
         given = {"MCP_SESSION_ID": session, **(variables or {})}
         if database is not None:
-            given |= {"MCP_HANDOFF_DB": str(database), "HANDOFF_DATA_DIR": str(database.parent)}
+            given |= variables_of(database) | {"HANDOFF_DATA_DIR": str(database.parent)}
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(OWN_VARIABLES)}
         defaults = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.process = subprocess.Popen(command, env=inherited | given, **(defaults | options))

@@ -1,8 +1,7 @@
 """Agents for tests: in memory through the SDK's client, or as real processes."""
 
-import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,9 @@ from bench.agent import Agent, Reply
 from coordination.models import Session
 from mcp_bridge.identity import Identity
 from mcp_bridge.server import Bridge
+from tests.databases import rows
+
+__all__ = ["rows"]
 
 Call = Callable[..., Any]
 
@@ -49,11 +51,3 @@ def start(database_file: Path) -> Iterator[Callable[..., Agent]]:
     yield start_agent
     for agent in agents:
         agent.kill()
-
-
-def rows(database: Path, query: str, *values: Any) -> list[tuple[Any, ...]]:
-    """Return what a database holds, past every line of our own code."""
-    with closing(sqlite3.connect(database)) as connection:
-        found: list[tuple[Any, ...]] = connection.execute(query, values).fetchall()
-        connection.commit()
-        return found

@@ -1,7 +1,6 @@
 """Raw bytes: what is no message costs one error reply, never the session."""
 
 import json
-import shutil
 import subprocess
 import sys
 
@@ -9,6 +8,7 @@ import pytest
 
 from bench.agent import PROJECT, Agent
 from tests.conftest import clean_environment
+from tests.databases import copied
 
 PING = b'{"jsonrpc":"2.0","id":"after","method":"ping"}\n'
 INITIALIZE = {
@@ -25,9 +25,10 @@ INITIALIZE = {
 
 @pytest.fixture(scope="module")
 def agent(migrated_file, tmp_path_factory):
-    database = tmp_path_factory.mktemp("framing") / "handoff.sqlite"
-    shutil.copy(migrated_file, database)
-    with Agent("panel", database=database) as agent:
+    with (
+        copied(migrated_file, tmp_path_factory.mktemp("framing")) as database,
+        Agent("panel", database=database) as agent,
+    ):
         yield agent.initialize()
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from bench.agent import RUNMCP
 from tests.conftest import clean_environment, wait_until
+from tests.databases import sqlite_only
 from tests.mcp_bridge.conftest import rows
 
 ASK = {"name": "mf_ask", "arguments": {"to": "app", "subject": "Q", "body": "b"}}
@@ -96,6 +97,7 @@ def test_a_dead_parent_ends_it_even_while_its_pipes_are_held_open(database_file,
             os.kill(child, signal.SIGKILL)
 
 
+@sqlite_only
 def test_a_lock_on_the_database_does_not_hold_up_the_end(start, database_file):
 
     agent = start().initialize()

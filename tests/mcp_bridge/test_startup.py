@@ -11,7 +11,10 @@ import pytest
 
 from bench.agent import Agent
 from tests.conftest import PROJECT, wait_until
+from tests.databases import sqlite_only
 from tests.mcp_bridge.conftest import rows
+
+pytestmark = sqlite_only
 
 SLOW = float(os.environ.get("HANDOFF_TEST_PATIENCE", "6"))
 """Seconds for what takes two on a machine that does nothing else."""
@@ -22,7 +25,7 @@ def answers(agent: Agent) -> None:
     before = time.monotonic()
     agent.initialize()
     tools = agent.request("tools/list")["result"]["tools"]
-    assert len(tools) == 11
+    assert len(tools) == 12
     assert time.monotonic() - before < SLOW
 
 
