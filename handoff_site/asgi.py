@@ -1,4 +1,4 @@
-"""One ASGI application: pages and REST through Django, the board's socket through Channels."""
+"""One ASGI application: pages and REST (Django), the board's socket (Channels), agents (MCP)."""
 
 import os
 
@@ -13,11 +13,13 @@ pages = get_asgi_application()
 # The registry is ready only now: what follows imports models.
 from handoff_site.board.consumers import BoardConsumer  # noqa: E402
 from handoff_site.origins import OwnOriginOnly  # noqa: E402
+from handoff_site.remote_agents import WithAgents, lifespan  # noqa: E402
 
 sockets = URLRouter([path("ws/board", BoardConsumer.as_asgi())])
 application = ProtocolTypeRouter(
     {
-        "http": pages,
+        "http": WithAgents(pages),
         "websocket": OwnOriginOnly(CookieMiddleware(sockets)),
+        "lifespan": lifespan,
     }
 )
