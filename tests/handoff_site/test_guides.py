@@ -1,0 +1,46 @@
+"""Every command that the guides tell people to type works as it is written."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import PROJECT, clean_environment
+
+GUIDES = sorted((PROJECT / "docs").rglob("*.md"))
+FENCE = re.compile(r"^ *```sh\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+MANAGE = re.compile(r"^(?:\S*/)?\.venv/bin/python (?:\S*/)?manage\.py ")
+SERVES = re.compile(r"^(HANDOFF_\w+=\S+ )?make (run|test|bench|lint)\b")
+"""Make's targets: the tests of `serve`, this very run and CI try them."""
+
+
+def commands(guide: Path) -> list[str]:
+    lines = [
+        line.strip() for block in FENCE.findall(guide.read_text()) for line in block.split("\n")
+    ]
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.name)
+def test_the_commands_of_a_guide_work_in_order(guide: Path, database_file, tmp_path) -> None:
+    environment = clean_environment(
+        MCP_HANDOFF_DB=str(database_file), HANDOFF_DATA_DIR=str(tmp_path)
+    )
+    for command in commands(guide):
+        if SERVES.match(command):
+            continue
+        assert MANAGE.match(command), f"{guide.name}: nobody tries {command!r}"
+        line = MANAGE.sub(f"{sys.executable} {PROJECT / 'manage.py'} ", command)
+        done = subprocess.run(
+            line, shell=True, cwd=tmp_path, env=environment,
+            capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("page", [*GUIDES, PROJECT / "README.md"], ids=lambda page: page.name)
+def test_a_page_links_only_to_what_exists(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), f"{page.name} → {target}"
