@@ -1,19 +1,18 @@
 """What every test shares: real processes, real files, bounded waiting."""
 
-import contextlib
 import os
-import shutil
-import sqlite3
-import subprocess
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from django.db import connection
+from pytest_django import DjangoDbBlocker
 
-PROJECT = Path(__file__).resolve().parent.parent
+from tests.databases import PROJECT, clean_environment, copied, migrated
+
+__all__ = ["PROJECT", "clean_environment", "skip_or_fail", "wait_until"]
 
 
 def wait_until(condition: Callable[[], object], *, seconds: float = 10, what: str = "") -> object:
@@ -33,31 +32,33 @@ def skip_or_fail(reason: str) -> NoReturn:
     pytest.skip(reason)
 
 
-def clean_environment(**extra: str) -> dict[str, str]:
-    """Return this environment without Handoff's own variables, plus `extra`."""
-    own = ("HANDOFF_", "MCP_", "DATABASE_URL", "REDIS_URL", "DJANGO_")
-    return {k: v for k, v in os.environ.items() if not k.startswith(own)} | extra
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """Take no pool in this process: threads of the tests' event loops keep what they take."""
+    connection.settings_dict["OPTIONS"].pop("pool", None)
 
 
 @pytest.fixture(scope="session")
-def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A SQLite file with the schema and the first rows, made once for a run."""
-    path = tmp_path_factory.mktemp("template") / "handoff.sqlite"
-    subprocess.run(
-        [sys.executable, PROJECT / "manage.py", "migrate", "-v0"],
-        env=clean_environment(MCP_HANDOFF_DB=str(path), HANDOFF_DATA_DIR=str(path.parent)),
-        check=True,
-        timeout=60,
-    )
-    # One file to copy: fold the write-ahead log back into it.
-    with contextlib.closing(sqlite3.connect(path)) as database:
-        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return path
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Let go of what such threads still hold, so that PostgreSQL can drop the test database."""
+    yield
+    if connection.vendor == "postgresql":
+        with django_db_blocker.unblock(), connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A database with the schema and the first rows, made once for a run: see `copied`."""
+    with migrated(tmp_path_factory.mktemp("template")) as path:
+        yield path
 
 
 @pytest.fixture
-def database_file(migrated_file: Path, tmp_path: Path) -> Path:
+def database_file(migrated_file: Path, tmp_path: Path) -> Iterator[Path]:
     """A fresh database that separate processes share; point them at it with MCP_HANDOFF_DB."""
-    path = tmp_path / "handoff.sqlite"
-    shutil.copy(migrated_file, path)
-    return path
+    with copied(migrated_file, tmp_path) as path:
+        yield path

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.conftest import PROJECT, clean_environment, wait_until
+from tests.databases import copied
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 """Chromium's, in a container without a display or a network."""
@@ -159,13 +160,12 @@ class Site:
 
 def serving(migrated_file: Path, folder: Path, **environment: str) -> Iterator[Site]:
     """Yield a site on a copy of the schema in `folder`, and end it."""
-    database = folder / "handoff.sqlite"
-    shutil.copy(migrated_file, database)
-    site = Site(database, **environment)
-    try:
-        yield site
-    finally:
-        site.stop()
+    with copied(migrated_file, folder) as database:
+        site = Site(database, **environment)
+        try:
+            yield site
+        finally:
+            site.stop()
 
 
 def chromium_path() -> str | None:

@@ -1,11 +1,9 @@
-"""Validations of several processes over one SQLite file, and what a killed one leaves."""
-
-import contextlib
-import sqlite3
+"""Validations of several processes over one database, and what a killed one leaves."""
 
 import pytest
 
 from tests.conftest import wait_until
+from tests.databases import rows
 from tests.plans.runner.running import marked_sleep, processes, python, sleepers
 
 SESSION = """
@@ -50,7 +48,7 @@ EXPIRE = """
 
 
 class Desk:
-    """A database file, a project's folder, and processes that use both."""
+    """A database, a project's folder, and processes that use both."""
 
     def __init__(self, database, folder):
         self.database = database
@@ -74,9 +72,8 @@ class Desk:
         return process
 
     def row(self, step: str) -> tuple:
-        with contextlib.closing(sqlite3.connect(self.database, timeout=10)) as database:
-            query = "SELECT status, last_error, attempts FROM plans_task WHERE id = ?"
-            return database.execute(query, [step]).fetchone()
+        query = "SELECT status, last_error, attempts FROM plans_task WHERE id = ?"
+        return rows(self.database, query, int(step))[0]
 
 
 @pytest.fixture

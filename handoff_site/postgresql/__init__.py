@@ -1,0 +1,1 @@
+"""Django's PostgreSQL backend with limits on what a call waits for."""
