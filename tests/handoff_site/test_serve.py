@@ -1,10 +1,8 @@
 """`make run` calls `manage.py serve`: what it prints, refuses, keeps and gives up in time."""
 
-import contextlib
 import datetime as dt
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import time
@@ -18,6 +16,7 @@ import websockets.sync.client
 from django.core.management import CommandError, call_command
 
 from tests.conftest import PROJECT, clean_environment
+from tests.databases import rows, sqlite_only
 from tests.handoff_site.conftest import Served, free_port
 
 Start = Callable[..., Served]
@@ -46,11 +45,7 @@ def refusal(database: Path, *arguments: str, **environment: str) -> str:
     return lines[0]
 
 
-def rows(database: Path, query: str) -> list[tuple]:
-    with contextlib.closing(sqlite3.connect(database)) as connection:
-        return connection.execute(query).fetchall()
-
-
+@sqlite_only
 def test_first_start_makes_a_database_and_an_administrator_who_can_sign_in(
     serve: Start, tmp_path: Path
 ):
@@ -201,13 +196,13 @@ def test_a_stop_does_not_wait_for_an_open_socket(serve: Start, sent: signal.Sign
 
 def test_old_events_are_pruned_at_the_start(serve: Start, database_file: Path):
     old = dt.datetime.now(dt.UTC) - dt.timedelta(days=31)
-    with contextlib.closing(sqlite3.connect(database_file)) as connection:
-        connection.executemany(
+    for at, subject in ((old, "message:1"), (dt.datetime.now(dt.UTC), "message:2")):
+        rows(
+            database_file,
             "INSERT INTO coordination_event (at, actor, verb, subject, data)"
             " VALUES (?, 'panel', 'asked', ?, '{}')",
-            [(str(old), "message:1"), (str(dt.datetime.now(dt.UTC)), "message:2")],
-        )
-        connection.commit()
+            str(at), subject,
+        )  # fmt: skip
     serve().ready()
     assert rows(database_file, "SELECT subject FROM coordination_event") == [("message:2",)]
 
