@@ -49,6 +49,13 @@ class EditorAdmin(ServiceAdmin):
             return queryset.filter(pk=int(number)), False
         return super().get_search_results(request, queryset, term)
 
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Go to the activity: it tells what agents did too."""
+        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
+        return redirect(reverse(name, args=[object_id]) + "#activity-title")
+
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Delete all of them; when some are refused, none, and say which.
 

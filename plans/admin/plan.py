@@ -256,7 +256,7 @@ class PlanAdmin(EditorAdmin):
         return format_html('<span class="step-waiting">{}</span>', plan.waiting_count)
 
     @admin.display(description=_("updated"), ordering="updated_at")
-    def updated(self, plan: Plan) -> str:
+    def updated(self, plan: Plan) -> SafeString:
         """Return when the plan or one of its steps last changed."""
         return states.moment(plan.updated_at)
 

@@ -98,9 +98,14 @@ def plan_state(status: str) -> SafeString:
     return _badge(f"plan-{status}", str(PlanStatus(status).label))
 
 
-def moment(when: dt.datetime | None) -> str:
-    """Return a date and time, short and in order."""
-    return timezone.localtime(when).strftime("%Y-%m-%d %H:%M") if when else "–"
+def moment(when: dt.datetime) -> SafeString:
+    """Return a date and time, short and in order; a narrow column breaks between the two."""
+    local = timezone.localtime(when)
+    return format_html(
+        '<span class="step-moment">{}</span> {}',
+        local.strftime("%Y-%m-%d"),
+        local.strftime("%H:%M"),
+    )
 
 
 def mode_label(mode: str) -> str:

@@ -97,13 +97,13 @@ class TaskAdmin(EditorAdmin):
     """List, search and filter every step; act on one or many."""
 
     form = StepForm
-    list_display = ("number", "title", "plan_link", "state", "mode", "tries", "since", "buttons")
+    list_display = ("number", "title", "plan_link", "state", "mode", "since", "buttons")
     list_display_links = ("number", "title")
     list_filter = ("status", ProjectFilter, "validation_mode", WaitingFilter)
     list_select_related = ("plan",)
     search_fields = ("title", "plan__title")
     search_help_text = _("Title of the step or of its plan, or #number")
-    ordering = ("-plan", "position", "id")
+    ordering = ("-plan_id", "position", "id")
     autocomplete_fields = ("plan",)
     warn_unsaved_form = True
     change_form_outer_before_template = "admin/plans/buttons.html"
@@ -232,7 +232,7 @@ class TaskAdmin(EditorAdmin):
         """Return the id as people write it."""
         return f"#{task.pk}"
 
-    @admin.display(description=_("plan"), ordering="plan")
+    @admin.display(description=_("plan"), ordering="plan_id")
     def plan_link(self, task: Task) -> SafeString:
         """Return a link to the plan's page."""
         url = reverse("admin:plans_plan_change", args=[task.plan_id])
@@ -276,7 +276,7 @@ class TaskAdmin(EditorAdmin):
         return _drawn(task.last_error)
 
     @admin.display(description=_("since"), ordering="status_since")
-    def since(self, task: Task) -> str:
+    def since(self, task: Task) -> SafeString:
         """Return when the step came to its state."""
         return states.moment(task.status_since)
 

@@ -4,12 +4,11 @@
 /* Only the fields of the chosen check are shown. */
 function followCheck(scope) {
   for (const check of scope.querySelectorAll("select[name$=check]")) {
-    const prefix = check.name.slice(0, -"check".length);
     const box = check.closest(".step-fields, form");
     for (const field of box.querySelectorAll("[data-for]")) {
       field.hidden = !field.dataset.for.split(" ").includes(check.value);
     }
-    if (box.matches("form")) followInTheme(box, check, prefix);
+    if (box.matches("form")) followInTheme(box, check);
   }
 }
 
@@ -49,7 +48,6 @@ let added = 0;
 
 function addStep() {
   const list = document.querySelector(".step-rows");
-  const used = rowsOf(list).map((row) => Number(row.dataset.step.replace("new-", "")) || 0);
   while (list.querySelector(`[data-step="new-${added}"]`)) added += 1;
   const template = document.getElementById("new-step").innerHTML.replaceAll("__n__", added);
   list.insertAdjacentHTML("beforeend", template);
@@ -58,7 +56,6 @@ function addStep() {
   followCheck(row);
   row.querySelector("input[name$=title]").focus();
   added += 1;
-  return used;
 }
 
 async function preview(button) {

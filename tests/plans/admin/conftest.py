@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
-from tests.handoff_site.board.conftest import browser, site  # noqa: F401
+from tests.handoff_site.board.conftest import browser, site
 
 __all__ = ["browser", "site"]
 

@@ -122,7 +122,8 @@ def test_what_agents_and_people_write_is_never_markup(ada: Client):
     make_task(plan, title=bad, instructions=bad)
     for url in (
         URL, f"{URL}{task.pk}/change/", f"{URL}{task.pk}/do/reject/", f"{URL}{task.pk}/delete/",
-        "/admin/plans/plan/", f"/admin/plans/plan/{plan.pk}/change/", f"/admin/plans/plan/{plan.pk}/delete/",
+        "/admin/plans/plan/", f"/admin/plans/plan/{plan.pk}/change/",
+        f"/admin/plans/plan/{plan.pk}/delete/",
     ):  # fmt: skip
         text = ada.get(url).content.decode()
         assert "<script>alert" not in text
