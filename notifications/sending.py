@@ -27,31 +27,17 @@ class SendFailed(DomainError):
     code = "not_sent"
 
 
-class _Hearsay(logging.Handler):
-    """Keep what apprise says in one thread, instead of letting it reach the log."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.said = threading.local()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Keep the line, if its thread listens."""
-        if (lines := getattr(self.said, "lines", None)) is not None:
-            lines.append(record.getMessage())
-
-
-_hearsay = _Hearsay()
-
-
 @cache
-def _apprise() -> ModuleType:
-    """Return the library, its logs silenced: they hold addresses."""
+def load() -> ModuleType:
+    """Return the library, its plugins read; what it logs stays with its results: addresses."""
     import apprise
 
     for name in TALKATIVE:
         logger = logging.getLogger(name)
+        logger.setLevel(logging.WARNING)  # whatever HANDOFF_LOG_LEVEL is
+        logger.addHandler(logging.NullHandler())
         logger.propagate = False
-        logger.addHandler(_hearsay if name == "apprise" else logging.NullHandler())
+    apprise.Apprise.instantiate("json://localhost")
     return apprise
 
 
@@ -78,39 +64,42 @@ def send(url: str, *, title: str, body: str) -> None:
     Raises:
         SendFailed: it was refused, or took too long.
     """
+    service = _service(url)
+    if service is None:
+        raise SendFailed(_("This is no address that apprise knows any more; type it again."))
     result: list[str | None] = []
     thread = threading.Thread(
-        target=lambda: result.append(_notify(url, title, body)), name="notification", daemon=True
+        target=lambda: result.append(_refusal(service, title, body)),
+        name="notification",
+        daemon=True,
     )
     thread.start()
     thread.join(seconds := settings.LEASE_SECONDS / 2)
     if not result:
         raise SendFailed(_("No answer within {seconds} s.").format(seconds=round(seconds, 1)))
-    if (reason := result[0]) is not None:
-        raise SendFailed(reason)
+    if (said := result[0]) is not None:
+        reason = redacted(" ".join(said.split()), url)
+        raise SendFailed(reason[:ERROR_MAX] or _("The service refused the message."))
 
 
-def _notify(url: str, title: str, body: str) -> str | None:
-    """Return why the message was not taken; None when it was."""
-    library = _apprise()
-    _hearsay.said.lines = lines = []
+def _refusal(service: Any, title: str, body: str) -> str | None:
+    """Return what was said when the message was not taken; None when it was."""
     try:
-        service = _service(url)
-        if service is None:
-            return _("This is no address that apprise knows any more; type it again.")
         # Text, whatever the service: what agents wrote is never markup.
-        if service.notify(title=title, body=body, body_format=library.NotifyFormat.TEXT):
-            return None
-    except Exception as error:
-        lines.append(f"{type(error).__name__}: {error}")
-    reason = " ".join(" ".join(lines).split())
-    return redacted(reason, url)[:ERROR_MAX] or _("The service refused the message.")
+        text = load().NotifyFormat.TEXT
+        result = service.notify(title=title, body=body, body_format=text)
+    except Exception as error:  # a plugin's own fault
+        return f"{type(error).__name__}: {error}"
+    if result:
+        return None
+    tries = (attempt for one in result.results for attempt in one.attempts)
+    return " ".join(line.message for attempt in tries for line in attempt)
 
 
 def _service(url: str) -> Any:
     """Return what sends to `url`; None when there is no such thing."""
-    asset = _apprise().AppriseAsset(app_id="Handoff", app_desc="Handoff", async_mode=False)
-    box = _apprise().Apprise(asset=asset)
+    asset = load().AppriseAsset(app_id="Handoff", app_desc="Handoff", async_mode=False)
+    box = load().Apprise(asset=asset)
     try:
         return box if box.add(url) and len(box) == 1 else None
     except Exception:  # a plugin's own fault with an address it should refuse

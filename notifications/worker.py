@@ -155,6 +155,7 @@ class Worker(threading.Thread):
         if words is None:
             deliveries.drop(due=one)
             return True
+        sending.load()  # it may take longer than a short lease: before the claim
         if not deliveries.claim(due=one, holder=self.holder):
             return duty.keep(holder=self.holder)  # put off meanwhile, or not ours any more
         try:
