@@ -1,6 +1,7 @@
 #!/usr/bin/env python
 """Run Handoff's commands: serve, runmcp, mcpconfig, migrate, demo and Django's own."""
 
+import gc
 import os
 import sys
 
@@ -11,6 +12,8 @@ def main() -> None:
     if sys.argv[1:2] == ["runmcp"]:
         # One process per agent session: it loads the models and the tools, not the web side.
         os.environ.setdefault("HANDOFF_ROLE", "agent")
+        # What start-up loads stays: collecting it again and again is a tenth of the start.
+        gc.disable()
         # Before the settings: whatever they print must not reach the protocol's pipe.
         from mcp_bridge.wire import claim
 

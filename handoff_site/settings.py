@@ -318,6 +318,9 @@ CHANNEL_LAYERS: dict[str, Any] = {
 }
 
 LOG_LEVEL = env_str("HANDOFF_LOG_LEVEL", "INFO").upper()
+# Django's own defaults load its error pages and mail, which an agent's process has no use for:
+# runmcp applies LOGGING by itself.
+LOGGING_CONFIG = None if IS_AGENT else "logging.config.dictConfig"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

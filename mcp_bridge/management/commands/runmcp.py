@@ -1,6 +1,7 @@
 """Serve MCP over standard input and output, for one agent session."""
 
 import gc
+import logging.config
 import os
 import select
 import signal
@@ -9,6 +10,7 @@ import threading
 from typing import Any
 
 import anyio
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from mcp_bridge.identity import Identity
@@ -33,9 +35,10 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, session: str | None, **_options: Any) -> None:
         """Serve, then leave at once: a thread may still be waiting for the database."""
         wire = claim()
-        gc.collect()
+        logging.config.dictConfig(settings.LOGGING)
         gc.freeze()  # what start-up made stays: no need to look at it again and again
         gc.set_threshold(20_000)  # a call makes thousands of short-lived objects, and no cycle
+        gc.enable()
         anyio.run(serve, wire, Identity.of_process(session))
         leave()
 
