@@ -117,10 +117,10 @@ class TaskAdmin(EditorAdmin):
         if obj is None:
             return [(None, {"fields": ("plan", *WRITTEN)})]
         if self._is_locked(request, obj):
-            return [(None, {"fields": self.SHOWN}), (_("Run"), {"fields": self.RUN})]
+            return [(None, {"fields": self.SHOWN}), (_("Course"), {"fields": self.RUN})]
         return [
             (None, {"fields": ("plan_link", *WRITTEN)}),
-            (_("Run"), {"fields": self.RUN}),
+            (_("Course"), {"fields": self.RUN}),
             (_("Instructions as they are read"), {"fields": ("instructions_drawn",)}),
         ]
 
