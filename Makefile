@@ -34,9 +34,9 @@ clean:
 $(VENV)/.run: requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Handoff needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make run PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -r requirements.txt
 	@touch $@
 
 $(VENV)/.dev: requirements.txt requirements-dev.txt | $(VENV)/.run
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -r requirements-dev.txt
 	@touch $@ $(VENV)/.run

@@ -1,5 +1,6 @@
 """What every test shares: real processes, real files, bounded waiting."""
 
+import importlib
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -7,8 +8,10 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from django.apps import apps
 from django.db import connection
 from pytest_django import DjangoDbBlocker
+from pytest_django.plugin import blocking_manager_key
 
 from tests.databases import PROJECT, clean_environment, copied, migrated
 
@@ -62,3 +65,13 @@ def database_file(migrated_file: Path, tmp_path: Path) -> Iterator[Path]:
     """A fresh database that separate processes share; point them at it with MCP_HANDOFF_DB."""
     with copied(migrated_file, tmp_path) as path:
         yield path
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Put the first sessions back: a transactional test empties every table at its end."""
+    yield
+    if nextitem is not None and "transactional_db" in getattr(item, "fixturenames", ()):
+        first = importlib.import_module("coordination.migrations.0002_first_sessions")
+        with item.config.stash[blocking_manager_key].unblock():
+            first.add_first_sessions(apps, None)

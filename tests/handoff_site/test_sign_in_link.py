@@ -97,8 +97,7 @@ def test_a_new_password_ends_the_link(admin: User, client: Client):
     assert not signed_in(client)
 
 
-@pytest.mark.django_db(transaction=True)
-def test_two_at_once_sign_in_one():
+def test_two_at_once_sign_in_one(transactional_db: None):
     admin = User.objects.create_superuser("admin", last_login=timezone.now())
     link = link_for(admin)
     clients = [Client() for _ in range(6)]
