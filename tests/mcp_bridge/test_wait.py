@@ -1,8 +1,6 @@
 """mf_wait answers as soon as there is something to do, and holds nothing up meanwhile."""
 
 import asyncio
-import subprocess
-import sys
 import time
 
 import pytest
@@ -13,8 +11,8 @@ from mcp_bridge.tools import waiting
 from plans.models import Plan
 from plans.services import transitions
 from plans.states import TaskStatus
-from tests.conftest import PROJECT, clean_environment
 from tests.mcp_bridge.conftest import working_as
+from tests.mcp_bridge.doors import in_another_process
 from tests.plans.factories import PERSON, make_plan, make_task
 
 QUESTION = "1 question(s) ouverte(s) pour toi: mf_inbox."
@@ -195,27 +193,3 @@ def test_the_end_of_the_input_ends_a_wait_with_its_answer(start):
     assert answer["result"]["content"][0]["text"].startswith("Rien de nouveau après")
     assert agent.process.wait(10) == 0
     assert time.monotonic() - before < 3
-
-
-def in_another_process(database, *lines):
-    """Run lines that call the services, as any other door would."""
-    code = "\n".join(
-        (
-            "import django; django.setup()",
-            "from coordination.actors import Actor",
-            "from plans.services import plans, steps, tasks, transitions",
-            "human = Actor.human('ada')",
-            *lines,
-        )
-    )
-    subprocess.run(
-        [sys.executable, "-c", code],
-        env=clean_environment(
-            MCP_HANDOFF_DB=str(database),
-            HANDOFF_ROLE="agent",
-            DJANGO_SETTINGS_MODULE="handoff_site.settings",
-        ),
-        cwd=PROJECT,
-        check=True,
-        timeout=60,
-    )

@@ -1,0 +1,1 @@
+"""Claude Code's hooks: what they answer, and how a project gets them."""
