@@ -344,6 +344,8 @@ LOGGING = {
         # A refusal is an answer, not an incident.
         "django.request": {"level": "ERROR"},
         "axes": {"level": "WARNING"},
+        # It would name every MCP session that opens and ends.
+        "mcp": {"level": "WARNING"},
         "django.server": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
     },
 }

@@ -40,6 +40,7 @@ RECHECK_SECONDS = 10.0
 class Serving:
     """What serves between start and stop."""
 
+    bridge: RemoteBridge
     manager: StreamableHTTPSessionManager
     tasks: anyio.abc.TaskGroup
 
@@ -53,7 +54,7 @@ class RemoteAgents:
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
-        """Serve; at the end, end what is under way."""
+        """Serve until the end of the block."""
         bridge = RemoteBridge()
         manager = StreamableHTTPSessionManager(
             bridge.server,
@@ -62,13 +63,18 @@ class RemoteAgents:
             session_idle_timeout=IDLE_SECONDS,
         )
         async with manager.run(), anyio.create_task_group() as tasks:
-            self._serving = Serving(manager, tasks)
+            self._serving = Serving(bridge, manager, tasks)
             try:
                 yield
             finally:
-                self._serving = None
-                await bridge.end()
+                await self.end()
                 tasks.cancel_scope.cancel()
+
+    async def end(self) -> None:
+        """Take no further request, and end what would keep an answer open."""
+        serving, self._serving = self._serving, None
+        if serving is not None:
+            await serving.bridge.end()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import socket
 import warnings
 from argparse import ArgumentParser
 from typing import Any
@@ -17,6 +18,7 @@ from handoff_site import checks, startup
 from handoff_site.asgi import application
 from handoff_site.metrics import Measured
 from handoff_site.pruning import Pruner, prune_now
+from handoff_site.remote_agents import agents
 from notifications import worker as notifications
 
 SOCKET_MESSAGE_MAX = 64 * 1024
@@ -24,6 +26,15 @@ HEADERS_MAX = 32 * 1024
 """Bytes; Django limits bodies itself."""
 GOODBYE_SECONDS = 3
 """How long open sockets may take to close before a stop stops waiting for them."""
+
+
+class Server(uvicorn.Server):
+    """End remote agents' open answers first: their connections are then not waited for."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop."""
+        await agents.end()
+        await super().shutdown(sockets)
 
 
 class Command(BaseCommand):
@@ -83,7 +94,7 @@ class Command(BaseCommand):
         )
         self.stdout.flush()
 
-    def _server(self, host: str, port: int) -> uvicorn.Server:
+    def _server(self, host: str, port: int) -> Server:
         # WhiteNoise hands out files in pieces; read whole under ASGI, they are small.
         warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume")
         # Its start and stop lines say less than ours.
@@ -102,4 +113,4 @@ class Command(BaseCommand):
             log_config=None,
             timeout_graceful_shutdown=GOODBYE_SECONDS,
         )
-        return uvicorn.Server(config)
+        return Server(config)
