@@ -7,6 +7,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from bench.agent import Agent
 from bench.database import fresh_database
 from bench.report import Figure, percentile
+from tests.conftest import wait_until
 from tests.serving import FLAGS, Site, chromium_path
 
 BROWSERS = 20
@@ -64,7 +65,7 @@ def _watched(site: Site, browser: Browser, key: str, agent: Agent) -> tuple[list
         time.sleep(1)  # one change at a time: the delay is what is measured, not a queue
     delays = []
     for page in pages:
-        page.wait_for_function(f"Object.keys(window.seen).length === {ROUNDS}")
+        wait_until(lambda: len(page.evaluate("window.seen")) == ROUNDS, seconds=60)  # noqa: B023
         seen = page.evaluate("window.seen")
         delays += [seen[mark] - at for mark, at in begun.items()]
     first_bytes = "performance.getEntriesByType('navigation')[0].responseStart"

@@ -116,6 +116,21 @@ function age() {
   }
 }
 
+/* Browser notifications, for those who asked for them: when more waits than before, unseen. */
+let waiting = Infinity;
+
+function notify(count) {
+  if (localStorage.getItem("handoff-notify") !== "yes" || Notification.permission !== "granted") return;
+  const notice = new Notification(desk.dataset.title, { body: desk.dataset.waiting.replace("0", count), tag: "handoff" });
+  notice.onclick = () => { window.focus(); notice.close(); };
+}
+
+async function switchNotices(button) {
+  const on = localStorage.getItem("handoff-notify") !== "yes" && (await Notification.requestPermission()) === "granted";
+  localStorage.setItem("handoff-notify", on ? "yes" : "no");
+  button.setAttribute("aria-pressed", on);
+}
+
 const decided = new Set([...document.querySelectorAll(".plan[data-deciding]")].map((plan) => plan.id));
 
 function drawn() {
@@ -126,6 +141,8 @@ function drawn() {
   }
   for (const part of document.querySelectorAll("[data-color]")) part.style.setProperty("--session", part.dataset.color);
   const count = Number(document.getElementById("for-you").dataset.count);
+  if (count > waiting && document.hidden) notify(count);
+  waiting = count;
   document.title = (count ? `(${count}) ` : "") + desk.dataset.title;
   const badge = count ? `<circle cx="23" cy="9" r="9" fill="#dc2626"/><text x="23" y="13.5" font-family="sans-serif" font-size="12" font-weight="700" text-anchor="middle" fill="#fff">${count > 9 ? "9+" : count}</text>` : "";
   document.querySelector("link[rel=icon]").href = "data:image/svg+xml," + encodeURIComponent(
@@ -179,6 +196,7 @@ document.addEventListener("click", (event) => {
   if (control.dataset.do === "close-panel") closePanel();
   if (control.dataset.do === "dismiss") control.closest(".card").remove();
   if (control.dataset.do === "theme") setTheme(control.value);
+  if (control.dataset.do === "notices") switchNotices(control);
   if (control.dataset.do === "show-column") document.getElementById(control.value).scrollIntoView({ inline: "start", block: "nearest" });
 });
 
@@ -301,5 +319,6 @@ document.addEventListener("click", (event) => {
   if (plan) plan.open = true; /* its steps are fetched, then `drawn` finds the one linked */
 });
 
+document.querySelector("[data-do=notices]").setAttribute("aria-pressed", localStorage.getItem("handoff-notify") === "yes");
 drawn();
 connect();

@@ -4,6 +4,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from tests.conftest import wait_until
 from tests.serving import Site
 
 ASK = "coordination.services.messages.ask"
@@ -142,6 +143,29 @@ def test_a_person_asks_one_session_or_everyone(person, site: Site) -> None:
     expect(page.locator("#questions")).to_contain_text("From people")
     inbox = site.scribe("coordination.selectors.messages.inbox", session="panel")
     assert "From people" in str(inbox)
+
+
+def test_a_browser_that_was_asked_tells_of_what_waits_while_it_is_hidden(
+    person, site: Site
+) -> None:
+    page = person(permissions=None, username="notified")
+    page.context.grant_permissions(["notifications"], origin=site.url)
+    page.evaluate(
+        """() => { window.told = [];
+        window.Notification = class { constructor(title, more) { told.push(more.body); }
+          static permission = "granted"; static requestPermission = async () => "granted"; };
+        Object.defineProperty(document, "hidden", { get: () => true }); }"""
+    )
+    asked = {"actor": "app", "to": "human", "body": "x"}
+    site.scribe(ASK, subject="Before the button", **asked)
+    expect(page.locator("#for-you")).to_contain_text("Before the button")
+    assert page.evaluate("told") == []
+    page.locator(".menu summary").click()
+    page.get_by_role("button", name="Notify me").click()
+    expect(page.get_by_role("button", name="Notify me")).to_have_attribute("aria-pressed", "true")
+    site.scribe(ASK, subject="After the button", **asked)
+    wait_until(lambda: page.evaluate("told.length") == 1)
+    assert page.evaluate("told")[0].startswith("Waiting for you: ")
 
 
 def test_the_theme_is_chosen_and_remembered(person, site: Site) -> None:
