@@ -6,7 +6,7 @@ import time
 from dataclasses import asdict
 
 from bench import start, tools, writes
-from bench.agent import PROJECT
+from bench.database import PROJECT
 
 MEASURES = {"start": start.measure, "tools": tools.measure, "writes": writes.measure}
 """A new measure is one module with `measure() -> list[Figure]`, and one entry here."""

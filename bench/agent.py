@@ -6,7 +6,7 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -153,3 +153,23 @@ class Agent:
     def _fd(pipe: Any) -> int:
         fd: int = pipe.fileno()
         return fd
+
+
+def crowd(count: int, database: Path, *, together: int = 8) -> Iterator[Agent]:
+    """Start many agents, a few at a time: starting is the costly part. Yield each once it serves.
+
+    The caller ends them; if one does not start, those that did not serve yet are ended here.
+    """
+    left = count
+    while left:
+        batch = [
+            Agent(("panel", "app")[n % 2], database=database) for n in range(min(together, left))
+        ]
+        left -= len(batch)
+        try:
+            while batch:
+                batch[0].initialize(seconds=300)
+                yield batch.pop(0)
+        finally:
+            for agent in batch:
+                agent.kill()

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from bench.agent import Agent
 from bench.database import fresh_database
@@ -46,8 +47,8 @@ def started(start: Callable[[], Agent]) -> tuple[float, float]:
         agent.initialize()
         seconds = time.monotonic() - before
         for tool in agent.request("tools/list")["result"]["tools"][:1] * 20:
-            text = {"text": "t"} if tool["name"] == "echo" else ASK
-            agent.call(tool["name"], **text)
+            arguments: dict[str, Any] = {"text": "t"} if tool["name"] == "echo" else ASK
+            agent.call(tool["name"], **arguments)
         return seconds, resident(agent.pid)
 
 

@@ -4,8 +4,8 @@ import sys
 import time
 from typing import Any
 
-from bench.agent import PROJECT, Agent
-from bench.database import fresh_database
+from bench.agent import Agent
+from bench.database import PROJECT, fresh_database
 from bench.report import Figure, percentile
 
 BARE = (sys.executable, str(PROJECT / "bench" / "bare_server.py"))

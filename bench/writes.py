@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench.agent import Agent
+from bench.agent import Agent, crowd
 from bench.database import fresh_database
 from bench.report import Figure
 
@@ -28,9 +28,9 @@ def measure() -> list[Figure]:
 def rate(database: Path, count: int) -> float:
     """Return the questions stored a second by `count` processes."""
     with ExitStack() as stack, ThreadPoolExecutor(count) as pool:
-        agents = [stack.enter_context(Agent("panel", database=database)) for _ in range(count)]
+        agents = [stack.enter_context(agent) for agent in crowd(count, database)]
         for agent in agents:
-            agent.initialize(seconds=300).call("mf_inbox", seconds=60)
+            agent.call("mf_inbox", seconds=60)
         each = CALLS // count
         before = time.monotonic()
         list(pool.map(lambda agent: ask(agent, each), agents))

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from bench.agent import Agent
+from bench.agent import Agent, crowd
 from tests.databases import assert_intact
 from tests.mcp_bridge.conftest import rows
 
@@ -63,21 +63,10 @@ class Worker:
 
 
 @pytest.fixture
-def crowd(database_file):
-    """Start many agents, twelve at a time: starting is the costly part."""
+def gather(database_file):
+    """Start many agents on one database; none survives the test."""
     with ExitStack() as stack:
-
-        def gather(count: int) -> list[Agent]:
-            agents: list[Agent] = []
-            for _batch in range(0, count, 12):
-                batch = [
-                    stack.enter_context(Agent(("panel", "app")[n % 2], database=database_file))
-                    for n in range(min(12, count - len(agents)))
-                ]
-                agents += [agent.initialize(seconds=200) for agent in batch]
-            return agents
-
-        yield gather
+        yield lambda count: [stack.enter_context(a) for a in crowd(count, database_file)]
 
 
 def settle(database, workers) -> Counter[str]:
@@ -102,8 +91,8 @@ def run(workers, calls, doomed=()):
             future.result()
 
 
-def test_eight_processes_make_a_hundred_mixed_calls_each(crowd, database_file):
-    workers = [Worker(agent, seed, 50) for seed, agent in enumerate(crowd(8))]
+def test_eight_processes_make_a_hundred_mixed_calls_each(gather, database_file):
+    workers = [Worker(agent, seed, 50) for seed, agent in enumerate(gather(8))]
     run(workers, 100)
     done = settle(database_file, workers)
     for tool, query in COUNTS.items():
@@ -111,8 +100,8 @@ def test_eight_processes_make_a_hundred_mixed_calls_each(crowd, database_file):
 
 
 @pytest.mark.timeout(600)  # starting 64 processes is most of it
-def test_64_processes_make_50_mixed_calls_each_then_ten_are_killed(crowd, database_file):
-    agents = crowd(64)
+def test_64_processes_make_50_mixed_calls_each_then_ten_are_killed(gather, database_file):
+    agents = gather(64)
     workers = [Worker(agent, seed, 200) for seed, agent in enumerate(agents)]
     run(workers, 50)
     done = settle(database_file, workers)
