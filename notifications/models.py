@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
@@ -78,6 +79,15 @@ class Target(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        """Refuse quiet hours that have no end, or no beginning."""
+        if (self.quiet_from is None) != (self.quiet_to is None):
+            missing = "quiet_to" if self.quiet_to is None else "quiet_from"
+            raise ValidationError({missing: _("Quiet hours need both times, or neither.")})
+        if self.quiet_from is not None and self.quiet_from == self.quiet_to:
+            said = _("Quiet hours cannot last all day: choose two times, or untick “enabled”.")
+            raise ValidationError({"quiet_to": said})
 
 
 class DeliveryStatus(models.TextChoices):

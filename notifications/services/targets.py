@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from coordination.errors import DomainError, Invalid, NotFound
 from notifications import sending
-from notifications.models import Delivery, DeliveryStatus, Occasion, Target
+from notifications.models import Delivery, DeliveryStatus, Target
 from notifications.sealing import seal, unseal
 
 _CHOSEN = (
@@ -23,7 +23,7 @@ def save(*, target: Target, url: str, adding: bool) -> Target:
     What waits for it is tried again at once, under the new choices.
 
     Raises:
-        Invalid: a value that cannot be. NotFound: it was deleted meanwhile.
+        Invalid, ValidationError: a value that cannot be. NotFound: it was deleted meanwhile.
     """
     url = url.strip()
     _check(target, url, adding=adding)
@@ -69,18 +69,7 @@ def _check(target: Target, url: str, *, adding: bool) -> None:
         raise Invalid("url", _("Give the address at which to notify."))
     if url:
         sending.check(url)
-    if unknown := set(target.occasions) - set(Occasion.values):
-        raise Invalid("occasions", _("Unknown: {names}.").format(names=", ".join(sorted(unknown))))
-    if not target.occasions:
-        raise Invalid("occasions", _("Choose at least one."))
-    if (target.quiet_from is None) != (target.quiet_to is None):
-        missing = "quiet_to" if target.quiet_to is None else "quiet_from"
-        raise Invalid(missing, _("Quiet hours need both times, or neither."))
-    if target.quiet_from is not None and target.quiet_from == target.quiet_to:
-        raise Invalid(
-            "quiet_to",
-            _("Quiet hours cannot last all day: choose two times, or untick “enabled”."),
-        )
+    target.full_clean(exclude=["sealed_url"], validate_unique=False)
 
 
 def _update(target: Target, *, with_url: bool) -> None:

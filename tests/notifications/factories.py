@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from notifications.models import Occasion, Target
+from notifications.models import UNSENT, Delivery, Occasion, Target
 from notifications.services import targets
 
 
@@ -15,3 +15,8 @@ def make_target(url: str, *, user: str = "ada", name: str = "Phone", **values: A
     for field, value in values.items():
         setattr(target, field, value)
     return targets.save(target=target, url=url, adding=True)
+
+
+def unsent() -> int:
+    """Count the notifications that are not settled."""
+    return Delivery.objects.filter(status__in=UNSENT).count()
