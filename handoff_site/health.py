@@ -6,17 +6,15 @@ error texts. The log has those.
 
 import logging
 from dataclasses import asdict, dataclass
-from functools import cache
 
-from django.db import Error, connection
-from django.db.migrations.loader import MigrationLoader
-from django.db.migrations.recorder import MigrationRecorder
+from django.db import Error
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from coordination.selectors.events import first_after
+from coordination.selectors.migrations import applied_migrations, missing
 from handoff_site.board.hub import hub
 
 logger = logging.getLogger("handoff")
@@ -51,7 +49,7 @@ def healthz(_request: HttpRequest) -> JsonResponse:
 def health() -> Health:
     """Look at the database, its schema and the feed: two short reads."""
     try:
-        migrated = known_migrations() <= set(MigrationRecorder(connection).applied_migrations())
+        migrated = not missing(applied_migrations())
         lag = feed_lag() if migrated else 0.0
     except Error as error:
         logger.warning("health: %s", str(error).split("\n")[0])
@@ -77,9 +75,3 @@ def feed_lag() -> float:
         return 0.0
     waiting = first_after(tail.last_id)
     return 0.0 if waiting is None else max(0.0, (timezone.now() - waiting).total_seconds())
-
-
-@cache
-def known_migrations() -> frozenset[tuple[str, str]]:
-    """Return the migrations of the code that runs: they do not change while it does."""
-    return frozenset(MigrationLoader(None).disk_migrations)

@@ -1,0 +1,1 @@
+"""Save the whole database to one file while it is in use, and put such a file back."""
