@@ -17,6 +17,7 @@ from coordination.services.messages import unknown_session
 from plans.schemas import (
     ActionIn,
     BoardOut,
+    DuplicateIn,
     MoveIn,
     PlanDetailOut,
     PlanFilters,
@@ -31,9 +32,9 @@ from plans.selectors import plans as plan_selectors
 from plans.selectors import tasks as task_selectors
 from plans.selectors.plans import PlanDetail, PlanRow
 from plans.selectors.tasks import TaskDetail
+from plans.services import copies, transitions
 from plans.services import plans as plan_services
 from plans.services import tasks as task_services
-from plans.services import transitions
 
 router = Router()
 
@@ -105,6 +106,20 @@ def delete_plan(request: SignedInRequest, plan_id: Id) -> Status[None]:
     actor = acting(request, "plans.delete_plan")
     plan_services.delete_plan(actor=actor, plan_id=plan_id, version=_if_match(request))
     return Status(204, None)
+
+
+@router.post("/plans/{plan_id}/duplicate", response={201: PlanDetailOut}, tags=["plans"])
+def duplicate_plan(
+    request: SignedInRequest,
+    response: HttpResponse,
+    plan_id: Id,
+    payload: DuplicateIn | None = None,
+) -> Status[dict[str, Any]]:
+    """Copy a plan with its steps, all pending, to the end of a queue."""
+    actor = acting(request, "plans.add_plan")
+    wanted = payload.dict() if payload else {}
+    plan = copies.duplicate_plan(actor=actor, plan_id=plan_id, **wanted)
+    return Status(201, _plan(response, plan.pk))
 
 
 @router.post("/plans/{plan_id}/tasks", response={201: TaskOut}, tags=["steps"])

@@ -39,6 +39,13 @@ class PlanPatch(Body):
     status: Literal["active", "paused", "archived"] = ABSENT
 
 
+class DuplicateIn(Body):
+    """Where a copy goes and what it is called; by default beside the plan, as its copy."""
+
+    title: str | None = None
+    project: str | None = None
+
+
 class TaskIn(Body):
     """A new step: at the end, or right after the step `after`."""
 

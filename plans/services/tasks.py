@@ -53,7 +53,7 @@ def add_task(
     """
     people_only(actor)
     require(title=title, instructions=instructions)
-    values = _checked({
+    values = checked({
         "title": title,
         "instructions": instructions,
         "validation_mode": validation_mode,
@@ -63,7 +63,7 @@ def add_task(
     now = timezone.now()
     with transaction.atomic():
         plan = lock(plan_id)
-        position = _end(plan) if after is None else _place_after(plan, after)
+        position = end_of(plan) if after is None else _place_after(plan, after)
         task = Task.objects.create(
             plan=plan, position=position, created_at=now, updated_at=now, status_since=now, **values
         )
@@ -95,7 +95,7 @@ def patch_task(
         plan, task = locked(task_id)
         refuse_if_stale(task, version)
         _refuse_if_active(task)
-        values = _changed(task, _checked(_with_rule(task, changes)))
+        values = _changed(task, checked(_with_rule(task, changes)))
         if not values:
             return
         Task.objects.filter(pk=task_id).update(
@@ -204,7 +204,7 @@ def _refuse_if_active(task: Task) -> None:
         )
 
 
-def _checked(fields: dict[str, Any]) -> dict[str, Any]:
+def checked(fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields as they are stored; the rule is checked already."""
     values = dict(fields)
     if "title" in values:
@@ -237,7 +237,8 @@ def _changed(task: Task, values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if getattr(task, name) != value}
 
 
-def _end(plan: Plan) -> int:
+def end_of(plan: Plan) -> int:
+    """Return the position of a further step at the end of a locked plan."""
     last = Task.objects.filter(plan=plan).aggregate(last=Max("position"))["last"] or 0
     if last < HIGHEST:
         return last + GAP
@@ -249,7 +250,7 @@ def _place_after(plan: Plan, after: int) -> int:
     order = _order(plan.pk)
     index = _index(order, after, "after")
     if index == len(order) - 1:
-        return _end(plan)
+        return end_of(plan)
     position, following = order[index][1], order[index + 1][1]
     if following - position > 1:
         return (position + following) // 2
