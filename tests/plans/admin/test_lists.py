@@ -55,7 +55,7 @@ def test_no_page_asks_more_of_the_database_when_there_is_more(ada: Client):
         f"{PLANS}add/", TASKS, f"{TASKS}?waiting=yes&project=app", f"{TASKS}?q=step",
         f"{TASKS}{task.pk}/change/", f"{TASKS}add/",
     ]  # fmt: skip
-    few = [queries(ada, url) for url in urls]
+    few = [[queries(ada, url) for url in urls] for _warm in range(2)][1]
     fill(60, 5)
     Task.objects.bulk_create(
         Task(plan=plan, position=n, title="more", instructions="x") for n in range(40)
@@ -73,9 +73,9 @@ def test_a_thousand_plans_of_fifty_steps_are_listed_quickly(ada: Client):
         f"{TASKS}?q=step",
         f"{PLANS}{plan.pk}/change/",
     ):
-        started = time.perf_counter()
+        started = time.process_time()  # seconds of work, however busy the machine
         answer = ada.get(url)
-        assert time.perf_counter() - started < 2.5, url
+        assert time.process_time() - started < 1.5, url
         assert len(answer.content) < 1_500_000
 
 
