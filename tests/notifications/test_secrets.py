@@ -13,6 +13,7 @@ from notifications.models import Delivery, Target
 from notifications.sealing import Unreadable, masked, redacted, seal, unseal
 from notifications.services import targets
 from notifications.worker import Worker
+from tests.databases import sqlite_only
 from tests.notifications.conftest import Receiver
 from tests.notifications.factories import make_target
 from tests.notifications.processes import NotifyProcess, scribe_for
@@ -28,6 +29,7 @@ def client(db: None) -> Client:
     return client
 
 
+@sqlite_only
 def test_the_address_is_not_in_the_database_file_nor_in_the_log(
     database_file: Path, receiver: Receiver
 ):
