@@ -13,10 +13,13 @@ from coordination.errors import DomainError
 from coordination.models import Session
 from coordination.selectors import sessions
 from mcp_bridge.crossing import in_database
+from mcp_bridge.glance import Glance
 from mcp_bridge.readiness import Readiness
 
 POLL_SECONDS = 1.5
 """How soon a new session shows in a running client."""
+STILL_SECONDS = 30.0
+"""How long the sessions are not read again while SQLite's files seem still."""
 PATIENCE_SECONDS = 0.3
 """How long `tools/list` waits for the database; it must answer whatever its state."""
 TELL_SECONDS = 1.0
@@ -39,6 +42,7 @@ class Roster:
     def __init__(self, readiness: Readiness) -> None:
         self.bus = InMemorySubscriptionBus()
         self._readiness = readiness
+        self._glance = Glance(patience=STILL_SECONDS)
         self._sessions: Sequence[Session] = ()
         self._read = anyio.Event()
         self._wanted = anyio.Event()
@@ -73,12 +77,15 @@ class Roster:
             self._wanted = anyio.Event()
 
     async def _look(self) -> None:
+        if not self._glance.due():
+            return
         try:
             await self._readiness.check(since=time.monotonic())
             self._sessions = await in_database(sessions.sessions)
         except DomainError:
-            pass  # each call says so
+            self._glance.forget()  # each call says so
         except Error as error:
+            self._glance.forget()
             self._readiness.report(error)
 
     async def _tell(self, shown: object) -> None:

@@ -1,6 +1,5 @@
 """Wait for something to do, instead of asking again and again."""
 
-import os
 import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -10,17 +9,17 @@ from django.db import connection
 from django.utils.translation import gettext as _
 
 from coordination.actors import Actor
-from mcp_bridge.creation import database_path
 from mcp_bridge.crossing import in_database
 from mcp_bridge.desk import Desk, look
+from mcp_bridge.glance import Glance
 from mcp_bridge.tool import Number, Progress, Tool
 
 LONGEST_SECONDS = 50
 """The most patient client gives up on a call after a minute."""
-POLL_SECONDS = 0.25
-"""Between two glances at SQLite's files: a glance costs some microseconds and no query."""
-LOOK_SECONDS = 5.0
-"""Between two looks whatever the files say: their clock is coarse, a commit could hide in it."""
+POLL_SECONDS = 0.5
+"""Between two glances at SQLite's files."""
+PATIENCE_SECONDS = 5.0
+"""Between two looks at a database whose files seem still."""
 BLIND_SECONDS = 1.0
 """Between two looks at a database that is no file."""
 LATE_IDS = 100
@@ -86,50 +85,28 @@ class Waits:
         self._ending = False
 
     def end(self) -> None:
-        """Have every wait answer within `POLL_SECONDS`."""
+        """Have every wait answer within a second."""
         self._ending = True
 
     async def wait(self, actor: Actor, *, progress: Progress, timeout: int) -> str:  # noqa: ASYNC109
         """Say what there is to do as soon as there is something, or that there is nothing."""
-        began = time.monotonic()
-        glance = files()
+        began, glance = time.monotonic(), Glance(patience=PATIENCE_SECONDS)
+        glance.due()
         watch = await in_database(lambda: Watch(actor.session))
         while not (text := await in_database(watch.look)):
-            waited = time.monotonic() - began
-            if self._ending or waited >= timeout:
-                return _("Nothing new after {n} s.").format(n=round(waited))
+            if self._ending or (waited := time.monotonic() - began) >= timeout:
+                return _("Nothing new after {n} s.").format(n=round(time.monotonic() - began))
             await progress(waited, timeout)
-            glance = await self._pause(glance, until=began + timeout)
+            await self._pause(glance, until=began + timeout)
         return text
 
-    async def _pause(self, glance: object, *, until: float) -> object:
-        """Return when a look is due, with what the files said before it."""
-        pace = BLIND_SECONDS if glance is None else LOOK_SECONDS
-        until = min(until, time.monotonic() + pace)
+    async def _pause(self, glance: Glance, *, until: float) -> None:
+        """Return when a look is due, at `until` at the latest."""
+        pace = BLIND_SECONDS if glance.blind else POLL_SECONDS
         while not self._ending and (left := until - time.monotonic()) > 0:
-            await anyio.sleep(min(POLL_SECONDS, left))
-            if (found := files()) != glance:
-                return found
-        return glance
-
-
-def files() -> object:
-    """Return what moves when anyone commits to SQLite, this process included.
-
-    A commit writes to the log beside the database, or to the database itself. Another engine
-    has no files here, and always gives the same.
-    """
-    path = database_path()
-    return path and (state_of(f"{path}-wal"), state_of(str(path)))
-
-
-def state_of(path: str) -> object:
-    """Return what tells that a file was written to."""
-    try:
-        found = os.stat(path)  # noqa: PTH116  four times a second, in each of many processes
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+            await anyio.sleep(min(pace, left))
+            if glance.due():
+                return
 
 
 def query(sql: str, values: Sequence[Any]) -> list[Any]:

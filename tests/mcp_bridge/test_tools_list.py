@@ -50,7 +50,7 @@ async def test_the_twelve_tools_are_listed_with_every_annotation():
 
 
 async def test_the_sessions_that_one_may_ask_come_from_the_database():
-    await Session.objects.acreate(key="site", description="Le site public", position=5)
+    await Session.objects.acreate(key="site", description="Le site public", position=2000)
     tools = await listed("panel")
     to = tools["mf_ask"].input_schema["properties"]["to"]
     assert to["enum"] == ["app", "human", "site"]

@@ -77,7 +77,7 @@ async def stop_when_alone(wire: Wire, client: Stdio) -> None:
     hangup = select.poll()
     hangup.register(wire.output, 0)  # reports errors and hang-ups only
     while os.getppid() == wire.parent and not hangup.poll(0):  # noqa: ASYNC110  no event tells
-        await anyio.sleep(0.5)
+        await anyio.sleep(1)
     client.stop()
 
 
