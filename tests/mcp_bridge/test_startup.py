@@ -38,7 +38,7 @@ def test_eight_processes_on_an_absent_database_make_one_schema(tmp_path):
     agents = [Agent("panel" if n % 2 else "app", database=database) for n in range(8)]
     try:
         for agent in agents:
-            agent.initialize()
+            agent.initialize(seconds=90)
         call = {"name": "mf_broadcast", "arguments": {"subject": "Q", "body": "b"}}
         waiting = [agent.ask("tools/call", call) for agent in agents]
         for agent, request in zip(agents, waiting, strict=True):

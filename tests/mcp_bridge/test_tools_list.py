@@ -32,6 +32,12 @@ TOOLS = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """Read the sessions before listing, however busy this machine is."""
+    monkeypatch.setattr("mcp_bridge.roster.PATIENCE_SECONDS", 20)
+
+
 async def listed(key="panel", mode="auto"):
     async with Client(Bridge(Identity(key)).server, mode=mode) as client:
         return {tool.name: tool for tool in (await client.list_tools()).tools}
