@@ -39,6 +39,16 @@ class PlanForm(forms.Form):
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
 
 
+class StepListForm(forms.Form):
+    """A pasted list: each item becomes a step, what is indented below it its instructions."""
+
+    text = forms.CharField(
+        label=_("List (Markdown)"),
+        widget=forms.Textarea({"rows": 12}),
+        help_text=_("One item a step; indented lines below an item are its instructions."),
+    )
+
+
 class TaskForm(forms.Form):
     """A step's text and rule; `validated` gives what the services take."""
 

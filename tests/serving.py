@@ -1,6 +1,7 @@
 """A real web process on a database of its own, and a second process that writes to it."""
 
 import contextlib
+import datetime as dt
 import json
 import os
 import shutil
@@ -64,6 +65,18 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def long_ago(task_id: int) -> None:
+    """Make a step current since two hours, and its session silent since then; run by a scribe."""
+    from django.utils import timezone
+
+    from coordination.models import Session
+    from plans.models import Task
+
+    then = timezone.now() - dt.timedelta(hours=2)
+    Task.objects.filter(pk=task_id).update(status_since=then)
+    Session.objects.filter(plans__tasks=task_id).update(last_seen=then)
 
 
 class Scribe:

@@ -19,9 +19,9 @@ from coordination.services import messages
 from handoff_site.board.views import refused
 from plans.selectors.plans import plan_row
 from plans.selectors.tasks import task_detail
+from plans.services import copies, transitions
 from plans.services import plans as plan_services
 from plans.services import tasks as task_services
-from plans.services import transitions
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponse]
@@ -115,6 +115,14 @@ def task_delete(request: HttpRequest, task_id: int) -> HttpResponse:
 def plan_status(request: HttpRequest, plan_id: int, status: str) -> HttpResponse:
     """Pause, resume or archive a plan."""
     plan_services.patch_plan(actor=person(request), plan_id=plan_id, status=status)
+    return changed(_of_plan(plan_id))
+
+
+@require_POST
+@permitted("plans.add_plan")
+def plan_duplicate(request: HttpRequest, plan_id: int) -> HttpResponse:
+    """Copy a plan, its steps pending, to the end of its project's queue."""
+    copies.duplicate_plan(actor=person(request), plan_id=plan_id)
     return changed(_of_plan(plan_id))
 
 

@@ -1,6 +1,6 @@
 """What each part of the board shows, as its template wants it."""
 
-from collections.abc import Iterable
+import datetime as dt
 from dataclasses import asdict
 from typing import Any
 
@@ -18,13 +18,14 @@ from plans import events as plan_events
 from plans.forms import rule_text
 from plans.models import PlanStatus, TaskStatus, ValidationMode
 from plans.selectors import plans as plan_selectors
-from plans.selectors import queues, tasks
+from plans.selectors import queues, silence, tasks
 from plans.selectors.plans import PlanRow
 from plans.selectors.queues import Queue
 from plans.selectors.tasks import TaskDetail
 
 Person = User | AnonymousUser
 Context = dict[str, Any]
+Silences = dict[int, dt.datetime]
 
 WAITING_SHOWN = 100
 QUESTIONS_SHOWN = 100
@@ -49,11 +50,12 @@ def desk(user: Person, *, task_id: int | None = None) -> Context:
     last = events.last_event_id()  # read first: what comes later, the socket tells
     agents = sessions.agent_sessions()
     found = queues.queues(projects=[session.key for session in agents], task_id=task_id)
+    silent = _silent_since()
     return {
         "last_event": last,
         "active_seconds": sessions.ACTIVE_SECONDS,
         "idle_seconds": sessions.IDLE_SECONDS,
-        "columns": [_column(session, found[session.key]) for session in agents],
+        "columns": [_column(session, found[session.key], silent) for session in agents],
         **_for_you(agents),
         **questions(),
         **activity(),
@@ -94,7 +96,8 @@ def thread(message_id: int) -> Context:
 def column(user: Person, key: str) -> Context:
     """Return one project's column."""
     session = _session(key)
-    return {"column": _column(session, queues.queues(projects=[key])[key])} | rights(user)
+    queue = queues.queues(projects=[key])[key]
+    return {"column": _column(session, queue, _silent_since())} | rights(user)
 
 
 def plan(user: Person, plan_id: int) -> Context:
@@ -106,13 +109,14 @@ def plan(user: Person, plan_id: int) -> Context:
 
 def steps(user: Person, plan_id: int) -> Context:
     """Return the steps of one plan."""
-    found = [_task(step) for step in queues.steps_of(plan_id=plan_id)]
+    silent = _silent_since()
+    found = [_task(step, silent) for step in queues.steps_of(plan_id=plan_id)]
     return {"plan": {"id": plan_id}, "steps": found} | rights(user)
 
 
 def task(user: Person, task_id: int) -> Context:
     """Return one step, opened."""
-    return {"task": _task(tasks.task_detail(task_id=task_id))} | rights(user)
+    return {"task": _task(tasks.task_detail(task_id=task_id), _silent_since())} | rights(user)
 
 
 def rights(user: Person) -> Context:
@@ -140,7 +144,7 @@ def _for_you(agents: list[Session]) -> Context:
     now = timezone.now()
     stale = [s.key for s in agents if sessions.bucket_of(s.last_seen, now) == Bucket.STALE]
     cards: list[Context] = [
-        {"task": _task(step), "since": step.status_since}
+        {"task": _task(step, {}), "since": step.status_since}
         for step in tasks.waiting(limit=WAITING_SHOWN)
     ] + [
         {"question": labelled(question), "since": question.created_at}
@@ -153,11 +157,12 @@ def _for_you(agents: list[Session]) -> Context:
     }
 
 
-def _column(session: Session, queue: Queue) -> Context:
+def _column(session: Session, queue: Queue, silent: Silences) -> Context:
+    opened = {plan: [_task(step, silent) for step in steps] for plan, steps in queue.steps.items()}
     return {
         "session": _seen(session),
         "plans": [
-            _plan(row, deciding=row.id == queue.deciding, steps=queue.steps.get(row.id))
+            _plan(row, deciding=row.id == queue.deciding, steps=opened.get(row.id))
             for row in queue.rows
         ],
     }
@@ -173,7 +178,7 @@ def _seen(session: Session) -> Context:
     }
 
 
-def _plan(row: PlanRow, *, deciding: bool, steps: Iterable[TaskDetail] | None = None) -> Context:
+def _plan(row: PlanRow, *, deciding: bool, steps: list[Context] | None = None) -> Context:
     """Return a plan's heading; its steps when they come with it, else they are fetched."""
     return {
         "id": row.id,
@@ -184,12 +189,19 @@ def _plan(row: PlanRow, *, deciding: bool, steps: Iterable[TaskDetail] | None = 
         "settled": row.settled,
         "deciding": deciding,
         "opened": steps is not None,
-        "steps": None if steps is None else [_task(step) for step in steps],
+        "steps": steps,
     }
 
 
-def _task(step: TaskDetail) -> Context:
+def _silent_since() -> Silences:
+    """Return the current steps whose sessions have called nothing for minutes: since when."""
+    found = silence.silent_steps(at_least=sessions.ACTIVE_SECONDS)
+    return {step.id: step.silent_since for step in found}
+
+
+def _task(step: TaskDetail, silent: Silences) -> Context:
     return asdict(step) | {
+        "silent_since": silent.get(step.id),
         "events": [event.value for event in step.actions],
         "editable": step.editable,
         "icon": ICONS[step.status],

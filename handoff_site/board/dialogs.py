@@ -18,9 +18,10 @@ from coordination.models import HUMAN
 from coordination.selectors import sessions
 from coordination.services import messages
 from handoff_site.board.actions import changed, permitted, person
-from plans.forms import PlanForm, TaskForm, initial_of
+from plans.forms import PlanForm, StepListForm, TaskForm, initial_of
 from plans.selectors.plans import plan_row
 from plans.selectors.tasks import task_detail
+from plans.services import copies
 from plans.services import plans as plan_services
 from plans.services import tasks as task_services
 
@@ -134,6 +135,24 @@ def task_new(request: HttpRequest, plan_id: int) -> HttpResponse:
             plan_id=plan_id,
             after=form.cleaned_data["after"],
             **form.validated(),
+        ),
+        fragments=(f"plan-{plan_id}", f"steps-{plan_id}"),
+    )
+
+
+@form_view
+@permitted("plans.add_task")
+def tasks_paste(request: HttpRequest, plan_id: int) -> HttpResponse:
+    """Add a step for each item of a pasted list."""
+    row = plan_row(plan_id=plan_id)
+    form = StepListForm(request.POST or None)
+    return show(
+        request,
+        form,
+        heading=_("Steps of a list, in “{plan}”").format(plan=row.title),
+        submit=_("Add"),
+        save=lambda: copies.add_tasks_from_list(
+            actor=person(request), plan_id=plan_id, text=form.cleaned_data["text"]
         ),
         fragments=(f"plan-{plan_id}", f"steps-{plan_id}"),
     )

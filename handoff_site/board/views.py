@@ -19,6 +19,7 @@ from coordination.selectors.events import last_event_id
 from coordination.text import fold
 from handoff_site.board import content
 from handoff_site.board.hub import hub
+from plans.portable.export import export_plan
 from plans.selectors import queues
 from plans.services.steps import expire_leases
 
@@ -91,6 +92,22 @@ def thread(request: HttpRequest, message_id: int) -> HttpResponse:
     except NotFound as error:
         return refused(error)
     return render(request, "board/thread_panel.html", context | content.rights(request.user))
+
+
+@login_required
+@require_GET
+def export(request: HttpRequest, plan_id: int) -> HttpResponse:
+    """Give a plan as a Markdown file, which `manage.py plan import` takes back."""
+    try:
+        text = export_plan(plan_id=plan_id)
+    except NotFound as error:
+        return refused(error)
+    name = f'attachment; filename="plan-{plan_id}.md"'
+    return HttpResponse(
+        text,
+        content_type="text/markdown; charset=utf-8",
+        headers={"Content-Disposition": name},
+    )
 
 
 @login_required

@@ -151,7 +151,11 @@ function drawn() {
 }
 
 setInterval(age, 15_000);
-setInterval(() => refresh(["for-you"]), 60_000); /* a session grows stale without an event */
+/* Silence grows without an event: a session becomes stale, a current step is forgotten. */
+setInterval(() => {
+  const current = [...document.querySelectorAll(".step.current")].map((step) => step.dataset.fragment);
+  refresh(["for-you", ...current]);
+}, 60_000);
 
 /* --- What htmx asks of the page ------------------------------------------------------------ */
 

@@ -96,6 +96,7 @@ def test_a_step_moves_by_button_key_and_drag(person, plan) -> None:
     page.locator(f"#task-{second} summary").first.focus()
     page.keyboard.press("Alt+ArrowDown")
     expect(shown.locator(".step").first).to_have_attribute("id", f"task-{first}")
+    page.locator(f"#task-{second} summary").first.click()  # folded, so that nothing shifts
     page.locator(f"#task-{third} summary").first.drag_to(
         page.locator(f"#task-{first} summary").first
     )
@@ -134,6 +135,7 @@ def test_a_plan_is_paused_resumed_renamed_archived_and_deleted(person, plan, sit
     expect(page.locator(f"#plan-{plan_id} .tag").first).to_have_text("paused")
     page.locator(f"#resume-{plan_id}").click()
     expect(page.locator(f"#pause-{plan_id}")).to_be_visible()
+    page.locator(f"#others-{plan_id} > summary").click()
     page.locator(f"#rename-{plan_id}").click()
     page.locator("#dialog [name=title]").fill("Renamed plan")
     page.locator("#dialog .primary").click()
@@ -142,6 +144,7 @@ def test_a_plan_is_paused_resumed_renamed_archived_and_deleted(person, plan, sit
     expect(page.locator(f"#plan-{plan_id}")).to_have_count(0)
     other, _ = site.scribe.plan("panel", "To delete", "x")
     opened(page, other)
+    page.locator(f"#others-{other} > summary").click()
     page.locator(f"#delete-plan-{other}").click()
     expect(page.locator(f"#plan-{other}")).to_have_count(0)
 
@@ -161,3 +164,42 @@ def test_a_refusal_is_said_next_to_the_button_and_the_page_stays_true(site: Site
     expect(page.locator("#dialog [name=title]")).to_have_value("Too late")
     page.locator("#dialog [data-do=close-dialog]").click()
     expect(page.locator(f"#task-{only} .title")).to_contain_text("Somebody else's")
+
+
+def test_a_plan_is_copied_exported_and_given_a_pasted_list(person, plan) -> None:
+    page = person()
+    title, plan_id, _steps = plan
+    shown = opened(page, plan_id)
+    page.locator(f"#others-{plan_id} > summary").click()
+    page.locator(f"#paste-{plan_id}").click()
+    page.locator("#dialog [name=text]").fill("- Fourth\n  with a word on it\n- Fifth")
+    page.locator("#dialog .primary").click()
+    expect(shown.locator(".step")).to_have_count(5)
+    page.locator(f"#duplicate-{plan_id}").click()
+    expect(page.locator(".plan h3", has_text=f"{title} (copy)")).to_be_visible()
+    with page.expect_download() as download:
+        shown.get_by_role("link", name="Export").click()
+    text = download.value.path().read_text()
+    assert title in text
+    assert "Fifth" in text
+
+
+def test_a_list_with_a_stray_line_is_refused_where_it_was_pasted(person, plan) -> None:
+    page = person()
+    opened(page, plan[1])
+    page.locator(f"#others-{plan[1]} > summary").click()
+    page.locator(f"#paste-{plan[1]}").click()
+    page.locator("#dialog [name=text]").fill("no item here\n- an item")
+    page.locator("#dialog .primary").click()
+    expect(page.locator("#dialog [role=alert]")).to_contain_text("line 1")
+
+
+def test_a_current_step_whose_session_calls_nothing_says_since_when(site: Site, person) -> None:
+    site.scribe("plans.services.demo._sessions")
+    _plan, (step_id,) = site.scribe.plan("site", "Forgotten", "Current and silent")
+    site.scribe("coordination.services.sessions.stamp", session="site")
+    site.scribe.promote("site")
+    site.scribe("tests.serving.long_ago", task_id=step_id)
+    page = person()
+    expect(page.locator(f"#task-{step_id} .silent")).to_contain_text("no call since 2 hr. ago")
+    site.scribe("plans.services.transitions.skip_task", actor="human", task_id=step_id)
