@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test lint bench messages clean
+.PHONY: run test lint bench conformance fuzz messages clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.run
@@ -21,6 +21,14 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m bench $(ARGS)
+
+# MCP's own suite and the Inspector, against a served site; needs npm. See docs/conformance.md.
+conformance: $(VENV)/.dev
+	$(BIN)/python -m tests.conformance $(ARGS)
+
+# Five minutes of any bytes at all on an agent's standard input.
+fuzz: $(VENV)/.dev
+	HANDOFF_FUZZ_SECONDS=100 $(BIN)/python -m pytest -s tests/mcp_bridge/test_fuzz.py $(ARGS)
 
 messages: $(VENV)/.dev
 	@for app in coordination plans notifications mcp_bridge handoff_site; do \

@@ -1,0 +1,1 @@
+"""MCP's own conformance suite and the Inspector, run against a served site: `make conformance`."""
