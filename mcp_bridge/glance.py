@@ -25,11 +25,6 @@ class Glance:
         self._state: object = None
         self._at = 0.0
 
-    @property
-    def blind(self) -> bool:
-        """Tell whether there is no file to watch."""
-        return not self._paths
-
     def due(self) -> bool:
         """Tell whether to look at the database now; what is committed from here on is due again."""
         now, state = time.monotonic(), self._files()

@@ -1,7 +1,7 @@
 """Wait for something to do, instead of asking again and again."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import anyio
@@ -16,24 +16,28 @@ from mcp_bridge.tool import Number, Progress, Tool
 
 LONGEST_SECONDS = 50
 """The most patient client gives up on a call after a minute."""
-POLL_SECONDS = 0.5
-"""Between two glances at SQLite's files."""
+POLL_SECONDS = 1.0
+"""Between two glances at SQLite's files, or two looks at a database that is no file."""
 PATIENCE_SECONDS = 5.0
 """Between two looks at a database whose files seem still."""
-BLIND_SECONDS = 1.0
-"""Between two looks at a database that is no file."""
 LATE_IDS = 100
 """How far behind the newest row one may still appear: its transaction began earlier."""
+ANSWERS_SHOWN = 10
 
 NEWEST = """
     SELECT (SELECT coalesce(max(id), 0) FROM coordination_event),
            (SELECT coalesce(max(id), 0) FROM coordination_message)
+"""
+LATEST_QUESTION = """
+    SELECT id FROM coordination_message WHERE parent_id IS NULL AND from_session_id = %s
+    ORDER BY created_at DESC, id DESC LIMIT 1
 """
 FEED = "SELECT count(*), max(id) FROM coordination_event WHERE id > %s"
 ANSWERS = """
     SELECT answer.id, answer.parent_id FROM coordination_message AS answer
     JOIN coordination_message AS question ON question.id = answer.parent_id
     WHERE answer.id > %s AND question.from_session_id = %s AND answer.from_session_id <> %s
+      AND question.status = 'answered'
     ORDER BY answer.id DESC LIMIT 100
 """
 TO_DO = {"pending", "current"}
@@ -52,21 +56,27 @@ class View(NamedTuple):
 
 
 class Watch:
-    """What one waiting session saw first, and sees now. It lives in the database's thread."""
+    """What one waiting session saw first, and sees now. It lives in the database's thread.
 
-    def __init__(self, session: str) -> None:
-        self._session = session
+    Of the answers to its questions it tells those of late that it was not `told`: one may have
+    come between the question and the wait.
+    """
+
+    def __init__(self, session: str, told: Collection[int]) -> None:
+        self._session, self._told = session, told
         event, message = query(NEWEST, ())[0]
-        self._event_floor, self._message_floor = event - LATE_IDS, message - LATE_IDS
+        latest = query(LATEST_QUESTION, (session,))
+        self._event_floor = event - LATE_IDS
+        self._message_floor = min(message - LATE_IDS, *(row[0] for row in latest), message)
         self._feed = self._read_feed()
-        self._before = self._now = self._view()
+        self._before = self.now = self._view()
 
     def look(self) -> str:
         """Say what there is to do, or nothing: one query, unless something happened."""
         feed = self._read_feed()
         if feed != self._feed:
-            self._feed, self._now = feed, self._view()
-        return news(self._before, self._now)
+            self._feed, self.now = feed, self._view()
+        return news(self._before, self.now, self._told)
 
     def _read_feed(self) -> tuple[Any, ...]:
         feed: tuple[Any, ...] = query(FEED, (self._event_floor,))[0]
@@ -83,6 +93,7 @@ class Waits:
 
     def __init__(self) -> None:
         self._ending = False
+        self._told: dict[str, Collection[int]] = {}
 
     def end(self) -> None:
         """Have every wait answer within a second."""
@@ -92,19 +103,20 @@ class Waits:
         """Say what there is to do as soon as there is something, or that there is nothing."""
         began, glance = time.monotonic(), Glance(patience=PATIENCE_SECONDS)
         glance.due()
-        watch = await in_database(lambda: Watch(actor.session))
+        told = self._told.get(actor.session, ())
+        watch = await in_database(lambda: Watch(actor.session, told))
         while not (text := await in_database(watch.look)):
             if self._ending or (waited := time.monotonic() - began) >= timeout:
                 return _("Nothing new after {n} s.").format(n=round(time.monotonic() - began))
             await progress(waited, timeout)
             await self._pause(glance, until=began + timeout)
+        self._told[actor.session] = watch.now.answers.keys()
         return text
 
     async def _pause(self, glance: Glance, *, until: float) -> None:
         """Return when a look is due, at `until` at the latest."""
-        pace = BLIND_SECONDS if glance.blind else POLL_SECONDS
         while not self._ending and (left := until - time.monotonic()) > 0:
-            await anyio.sleep(min(pace, left))
+            await anyio.sleep(min(POLL_SECONDS, left))
             if glance.due():
                 return
 
@@ -117,16 +129,14 @@ def query(sql: str, values: Sequence[Any]) -> list[Any]:
         return rows
 
 
-def news(before: View, now: View) -> str:
+def news(before: View, now: View, told: Collection[int]) -> str:
     """Say what there is to do, or nothing."""
     lines = []
     if now.desk.questions:
         count = len(now.desk.questions)
         lines.append(_("{n} open question(s) for you: mf_inbox.").format(n=count))
-    answered = {
-        question for answer, question in now.answers.items() if answer not in before.answers
-    }
-    for question in sorted(answered):
+    answered = {question for answer, question in now.answers.items() if answer not in told}
+    for question in sorted(answered)[-ANSWERS_SHOWN:]:
         lines.append(_("Your question #{id} has an answer: mf_thread({id}).").format(id=question))
     if now.step and now.step[1] in TO_DO:
         lines.append(_("A step waits for you: mf_next_step."))

@@ -11,6 +11,7 @@ from mcp_bridge.tools import waiting
 from plans.models import Plan
 from plans.services import transitions
 from plans.states import TaskStatus
+from tests.conftest import wait_until
 from tests.mcp_bridge.conftest import working_as
 from tests.mcp_bridge.doors import in_another_process
 from tests.plans.factories import PERSON, make_plan, make_task
@@ -23,8 +24,8 @@ ASK = {"to": "panel", "subject": "Q", "body": "b"}
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """Look often: a database in memory has no files to glance at."""
-    monkeypatch.setattr(waiting, "BLIND_SECONDS", 0.05)
+    """Look often."""
+    monkeypatch.setattr(waiting, "POLL_SECONDS", 0.05)
 
 
 async def during_a_wait(call, change):
@@ -59,14 +60,27 @@ async def test_its_own_question_and_anothers_end_no_wait(sessions):
         assert (await waiting_call).text == "Rien de nouveau après 2 s."
 
 
-async def test_an_answer_to_its_question_ends_the_wait_and_an_older_one_does_not(sessions):
+async def test_an_answer_to_its_question_ends_the_wait_once(sessions):
+    async with working_as("panel") as panel, working_as("app") as app:
+        await panel("mf_ask", to="app", subject="Q", body="b")
+        question = (await Message.objects.aget()).pk
+        expected = f"Ta question #{question} a une réponse: mf_thread({question})."
+        answer = app("mf_answer", message_id=question, body="oui")
+        assert await during_a_wait(panel, answer) == expected
+        again = app("mf_answer", message_id=question, body="encore")
+        assert await during_a_wait(panel, again) == expected
+
+
+async def test_an_answer_that_came_before_the_wait_is_told_until_the_question_is_closed(sessions):
     async with working_as("panel") as panel, working_as("app") as app:
         await panel("mf_ask", to="app", subject="Q", body="b")
         question = (await Message.objects.aget()).pk
         await app("mf_answer", message_id=question, body="oui")
-        again = app("mf_answer", message_id=question, body="encore")
-        told = await during_a_wait(panel, again)
-    assert told == f"Ta question #{question} a une réponse: mf_thread({question})."
+        assert "mf_thread" in (await panel("mf_wait")).text
+        assert (await panel("mf_wait", timeout=1)).text == "Rien de nouveau après 1 s."
+    async with working_as("panel") as panel:
+        await panel("mf_close", message_id=question)
+        assert (await panel("mf_wait", timeout=1)).text == "Rien de nouveau après 1 s."
 
 
 @pytest.mark.parametrize("status", [TaskStatus.PENDING, TaskStatus.CURRENT])
@@ -137,7 +151,7 @@ def test_another_process_wakes_it_and_calls_go_on_meanwhile(start):
     before = time.monotonic()
     answer = panel.answer_to(request)
     assert answer["result"]["content"][0]["text"] == QUESTION
-    assert time.monotonic() - before < 3
+    assert time.monotonic() - before < 4
 
 
 def test_a_human_at_another_door_wakes_it(start, database_file):
@@ -159,13 +173,25 @@ def test_a_human_at_another_door_wakes_it(start, database_file):
     assert answer["result"]["content"][0]["text"] == STEP
 
 
-def test_what_the_same_process_does_wakes_it_too(start):
+def test_what_the_same_process_does_wakes_it_too(start, database_file, tmp_path):
     """SQLite's own counter of commits leaves those of the asking connection out."""
-    panel, app = start("panel").initialize(), start("app").initialize()
-    panel.call("mf_ask", to="app", subject="Q", body="b")
-    request = panel.ask("tools/call", {"name": "mf_wait", "arguments": {}})
-    assert not app.call("mf_answer", message_id=1, body="oui").is_error
-    assert "mf_thread(1)" in panel.answer_to(request, seconds=5)["result"]["content"][0]["text"]
+    in_another_process(
+        database_file,
+        "plan = plans.create_plan(actor=human, project='panel', title='P')",
+        "tasks.add_task(actor=human, plan_id=plan.pk, title='Un', instructions='Fais.',",
+        "    validation_mode='shell', validation_rule={'cmd': 'until [ -e go ]; do sleep .1; done'},",
+        ")",
+        "steps.next_step(actor=Actor.agent('panel'))",
+    )
+    agent = start("panel", variables={"MCP_PROJECT_CWD": str(tmp_path)}).initialize()
+    arguments = {"name": "mf_validate_step", "arguments": {"task_id": 1}}
+    agent.ask("tools/call", arguments)
+    wait_until(lambda: "validation en cours" in agent.call("mf_next_step").text, seconds=20)
+    request = agent.ask("tools/call", {"name": "mf_wait", "arguments": {}})
+    with pytest.raises(TimeoutError):
+        agent.answer_to(request, seconds=2)
+    (tmp_path / "go").touch()
+    assert agent.answer_to(request)["result"]["content"][0]["text"] == MOVED
 
 
 def test_a_cancelled_wait_ends_unanswered(start):
