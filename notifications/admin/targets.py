@@ -55,11 +55,12 @@ class TargetForm(ServiceForm):
         super().__init__(*args, **kwargs)
         if "url" not in self.fields:
             return  # a person who may only look
-        self.fields["url"].help_text = (
-            gettext("As apprise writes it, e.g. ntfy://topic; kept encrypted.")
-            if self.instance.pk is None
-            else gettext("Empty: the address stays as it is.")
-        )
+        url = self.fields["url"]
+        if self.instance.pk is None:
+            url.help_text = gettext("As apprise writes it, e.g. ntfy://topic; kept encrypted.")
+        else:
+            url.label = gettext("New address")
+            url.help_text = gettext("Empty: the address stays as it is.")
         # A session deleted since stays listed: it is still one of those chosen.
         keys = dict.fromkeys([s.key for s in agent_sessions()] + list(self.instance.projects))
         projects = self.fields["projects"]
@@ -123,6 +124,17 @@ class TargetAdmin(ServiceAdmin):
         if request.method == "GET" and not duty.is_held():
             self.message_user(request, _nobody_sends(), messages.WARNING)
         return super().changelist_view(request, extra_context)
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Make room for the test among the buttons."""
+        context = {"show_save_and_add_another": False, **(extra_context or {})}
+        return super().changeform_view(request, object_id, form_url, context)
 
     @admin.display(description=_("address"))
     def address(self, target: Target) -> str:

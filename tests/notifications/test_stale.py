@@ -99,3 +99,14 @@ def test_a_session_that_comes_back_in_time_is_not_told_of_but_its_next_absence_i
     seen(minutes_ago=61)
     worker.turn()
     assert len(receiver.messages) == 1
+
+
+def test_a_question_that_was_told_is_not_told_again_at_the_next_absence(
+    worker: Worker, receiver: Receiver, target: Target
+):
+    seen(minutes_ago=90)
+    asked(minutes_ago=31)
+    worker.turn()
+    seen(minutes_ago=61)
+    worker.turn()
+    assert len(receiver.messages) == 1
