@@ -5,10 +5,15 @@ import sys
 import time
 from dataclasses import asdict
 
-from bench import start, tools, writes
+from bench import start, tools, waiting, writes
 from bench.database import PROJECT
 
-MEASURES = {"start": start.measure, "tools": tools.measure, "writes": writes.measure}
+MEASURES = {
+    "start": start.measure,
+    "tools": tools.measure,
+    "waiting": waiting.measure,
+    "writes": writes.measure,
+}
 """A new measure is one module with `measure() -> list[Figure]`, and one entry here."""
 
 

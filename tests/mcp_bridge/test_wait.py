@@ -179,8 +179,8 @@ def test_what_the_same_process_does_wakes_it_too(start, database_file, tmp_path)
         database_file,
         "plan = plans.create_plan(actor=human, project='panel', title='P')",
         "tasks.add_task(actor=human, plan_id=plan.pk, title='Un', instructions='Fais.',",
-        "    validation_mode='shell', validation_rule={'cmd': 'until [ -e go ]; do sleep .1; done'},",
-        ")",
+        "    validation_mode='shell',",
+        "    validation_rule={'cmd': 'until [ -e go ]; do sleep .1; done'})",
         "steps.next_step(actor=Actor.agent('panel'))",
     )
     agent = start("panel", variables={"MCP_PROJECT_CWD": str(tmp_path)}).initialize()
