@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from coordination.errors import NotFound
 from coordination.models import HUMAN, Message, MessageStatus
+from coordination.selectors.search import newest_matching
 from coordination.selectors.sessions import COUNT_CAP
 from coordination.text import fold
 
@@ -116,16 +117,17 @@ def history(
     limit: int = 20,
 ) -> list[Question]:
     """Return questions that match every filter given, newest first."""
-    rows = Message.objects.filter(parent__isnull=True)
-    if from_session:
-        rows = rows.filter(from_session=from_session)
-    if to_session:
-        rows = rows.filter(to_session=to_session)
-    if status and status != "all":
-        rows = rows.filter(status=status)
+    given = {
+        "from_session_id": from_session,
+        "to_session_id": to_session,
+        "status": "" if status == "all" else status,
+    }
+    equal = {column: value for column, value in given.items() if value}
     if needle := fold(subject_contains):
-        # `contains` escapes % and _, so they are ordinary characters here.
-        rows = rows.filter(subject_folded__contains=needle)
+        found = newest_matching(needle=needle, equal=equal, limit=limit)
+        rows = Message.objects.filter(pk__in=found)
+    else:
+        rows = Message.objects.filter(parent__isnull=True, **equal)
     return _questions(rows.order_by("-created_at", "-id"), limit)
 
 
