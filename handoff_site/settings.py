@@ -155,8 +155,8 @@ def postgresql_database(url: str) -> dict[str, Any]:
 DATABASES: dict[str, Any] = {
     "default": postgresql_database(DATABASE_URL) if DATABASE_URL else sqlite_database(SQLITE_PATH)
 }
-# Where the event feed listens; needed where DATABASE_URL leads to a pooler that has no LISTEN.
-LISTEN_URL = env_str("HANDOFF_LISTEN_URL", DATABASE_URL)
+# Leads the event feed past a pooler, which has no LISTEN; else it reads at short intervals there.
+LISTEN_URL = env_str("HANDOFF_LISTEN_URL")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Applications ---------------------------------------------------------------------------
