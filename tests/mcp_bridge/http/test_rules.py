@@ -69,7 +69,10 @@ async def test_a_rule_of_the_project_is_refused_with_the_command_that_runs_it(
         text = result.content[0].text
         assert "runmcp --session panel" in text
         assert "MCP_PROJECT_CWD=" in text
-        assert f"MCP_HANDOFF_DB={equipped.environment['MCP_HANDOFF_DB']}" in text
+        environment = equipped.environment
+        database = environment.get("MCP_HANDOFF_DB", "")
+        assert (f"MCP_HANDOFF_DB={database}" if database else "DATABASE_URL=…") in text
+        assert environment.get("DATABASE_URL", "?") not in text
     row = equipped.scribe(f"{MINTING}.task", task_id=step)
     assert (row["status"], row["attempts"]) == ("current", 0)
     assert not list(tmp_path.parent.rglob("ran"))
