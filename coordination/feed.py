@@ -107,9 +107,8 @@ class Notifications:
             stopping.wait(POOLER_POLL_SECONDS)
             return
         with connection.wrap_database_errors:
-            for _first in self._server.notifies(timeout=QUIET_SECONDS, stop_after=1):
-                for _more in self._server.notifies(timeout=0):
-                    pass
+            if list(self._server.notifies(timeout=QUIET_SECONDS, stop_after=1)):
+                list(self._server.notifies(timeout=0))
 
     def close(self) -> None:
         """Stop listening."""
