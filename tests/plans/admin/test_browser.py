@@ -25,13 +25,15 @@ def admin(site: Site, browser: Browser) -> Iterator[Callable[..., Page]]:
         contexts.append(context)
         context.add_cookies([{"name": "handoff_session", "value": key, "url": site.url}])
         page = context.new_page()
-        page.set_default_timeout(8000)
+        page.set_default_timeout(20_000)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda m: "Content Security" in m.text and errors.append(m.text))
         page.goto(site.url + path)
         return page
 
+    expect.set_options(timeout=20_000)  # a busy machine is no failure
     yield open_page
+    expect.set_options(timeout=5000)
     for context in contexts:
         context.close()
     assert errors == []
