@@ -1,7 +1,6 @@
 """/healthz tells a proxy or a supervisor whether this process can serve, and nothing else."""
 
 import datetime as dt
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +15,7 @@ from coordination.models import Event
 from coordination.selectors import migrations
 from handoff_site import health
 from handoff_site.board.hub import hub
+from tests.databases import rows
 from tests.handoff_site.conftest import Served
 
 pytestmark = pytest.mark.django_db
@@ -112,8 +112,7 @@ def test_writing_to_it_is_refused(client: Client) -> None:
 def test_a_served_site_says_when_its_schema_falls_behind(serve, database_file: Path) -> None:
     served: Served = serve().ready()
     assert httpx.get(f"{served.site}/healthz").status_code == 200
-    with sqlite3.connect(database_file) as database:
-        database.execute("DELETE FROM django_migrations WHERE app = 'plans'")
+    rows(database_file, "DELETE FROM django_migrations WHERE app = 'plans'")
     answer = httpx.get(f"{served.site}/healthz")
     assert answer.status_code == 503
     assert answer.json()["migrations"] is False
