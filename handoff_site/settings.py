@@ -93,6 +93,8 @@ DATABASE_URL = env_str("DATABASE_URL")
 SQLITE_PATH = Path(BASE_DIR, Path(env_str("MCP_HANDOFF_DB", "data/handoff.sqlite")).expanduser())
 # How long a write waits for its turn. A tool call makes two at most, and must answer in 10 s.
 BUSY_TIMEOUT_SECONDS = 4.5
+# SQLite's own share of that wait, begun anew until it is over: handoff_site/sqlite says why.
+BUSY_RETRY_SECONDS = 0.05
 
 # An agent keeps its one connection; the web side's requests each have a thread that ends with
 # them, and a connection kept there would serve nobody.
@@ -102,14 +104,14 @@ CONNECTION_SECONDS = 600 if IS_AGENT else 0
 def sqlite_database(path: Path) -> dict[str, Any]:
     """Return the settings of one SQLite file shared by many processes."""
     return {
-        "ENGINE": "django.db.backends.sqlite3",
+        "ENGINE": "handoff_site.sqlite",
         "NAME": str(path),
         "CONN_MAX_AGE": CONNECTION_SECONDS,
         "OPTIONS": {
             # Take the write lock when the transaction begins: a read that turns into a write
             # halfway cannot wait for its turn, it fails at once.
             "transaction_mode": "IMMEDIATE",
-            "timeout": BUSY_TIMEOUT_SECONDS,
+            "timeout": BUSY_RETRY_SECONDS,
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
         },
     }
