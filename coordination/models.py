@@ -123,6 +123,8 @@ class Message(models.Model):
                          condition=Q(parent__isnull=True), name="question_history"),
             models.Index("from_session", "created_at", "id",
                          condition=Q(parent__isnull=True), name="question_sent"),
+            models.Index("to_session", "created_at", "id",
+                         condition=Q(parent__isnull=True), name="question_received"),
             models.Index("status", "created_at", "id",
                          condition=Q(parent__isnull=True), name="question_status"),
             models.Index("parent", "created_at", "id", name="message_thread"),

@@ -155,7 +155,7 @@ def explained(error: Exception) -> Unready:
     """Say what a database error means and what mends it, in none of the library's words."""
     text = str(error).lower()
     place = str(database_path() or _("the database server"))
-    if "locked" in text or "busy" in text:
+    if any(sign in text for sign in ("locked", "busy", "lock timeout", "deadlock")):
         return Locked(
             _("the database is locked by another program; try again in a moment. ({place})").format(
                 place=place

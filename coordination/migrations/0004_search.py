@@ -3,7 +3,7 @@
 import logging
 
 from django.apps.registry import Apps
-from django.db import DatabaseError, migrations, transaction
+from django.db import DatabaseError, migrations, models, transaction
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 logger = logging.getLogger(__name__)
@@ -81,4 +81,16 @@ class Migration(migrations.Migration):
     """Add an index only; going back drops it."""
 
     dependencies = [("coordination", "0003_agent_tokens")]
-    operations = [migrations.RunPython(index_subjects, drop_index)]
+    operations = [
+        migrations.AddIndex(
+            "message",
+            models.Index(
+                models.F("to_session"),
+                models.F("created_at"),
+                models.F("id"),
+                condition=models.Q(("parent__isnull", True)),
+                name="question_received",
+            ),
+        ),
+        migrations.RunPython(index_subjects, drop_index),
+    ]
