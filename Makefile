@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test lint bench conformance fuzz messages clean
+.PHONY: run test test-postgres lint bench conformance fuzz messages clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.run
@@ -11,6 +11,10 @@ run: $(VENV)/.run
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+
+# The same tests on PostgreSQL: a server of their own, which ends with them.
+test-postgres: $(VENV)/.dev
+	$(BIN)/python -m tests.services.cluster $(BIN)/python -m pytest -n 2 --dist loadfile -m "not browser and not services" $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

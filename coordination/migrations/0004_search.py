@@ -46,6 +46,7 @@ SQLITE = (
 )
 
 # Up to date at every commit: with fastupdate each search would read a list of what is pending.
+# `coordination.checks` says how to make it by hand.
 POSTGRESQL = """
 CREATE INDEX question_subject_pieces ON coordination_message
 USING gin (subject_folded gin_trgm_ops) WITH (fastupdate = off) WHERE parent_id IS NULL

@@ -9,7 +9,7 @@ from typing import Any
 
 import uvicorn
 from django.conf import settings
-from django.core.checks import ERROR, run_checks
+from django.core.checks import ERROR, Tags, run_checks
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 from django.utils.translation import gettext as _
@@ -55,6 +55,8 @@ class Command(BaseCommand):
         listener = startup.claim(host, port)
         with contextlib.closing(listener), contextlib.suppress(KeyboardInterrupt):
             startup.prepare_database()
+            for problem in run_checks(tags=[Tags.database], databases=["default"]):
+                self.stderr.write(" ".join(filter(None, (problem.msg, problem.hint))))
             prune_now()
             site = startup.site_address(host, port)
             self._welcome(site)
