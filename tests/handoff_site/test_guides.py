@@ -9,7 +9,10 @@ import pytest
 
 from tests.conftest import PROJECT, clean_environment
 
-GUIDES = sorted((PROJECT / "docs").rglob("*.md"))
+PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
+GUIDES = [page for page in PAGES if page.parent.name == "guides"]
+"""`operations.md` and `remote-agents.md` tell an administrator what to type on a server: nginx,
+systemd and MCP over HTTP have tests of their own."""
 FENCE = re.compile(r"^ *```sh\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 MANAGE = re.compile(r"^(?:\S*/)?\.venv/bin/python (?:\S*/)?manage\.py ")
 SERVES = re.compile(r"^(HANDOFF_\w+=\S+ )?make (run|test|bench|lint)\b")
@@ -40,7 +43,7 @@ def test_the_commands_of_a_guide_work_in_order(guide: Path, database_file, tmp_p
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
 
 
-@pytest.mark.parametrize("page", [*GUIDES, PROJECT / "README.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_page_links_only_to_what_exists(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
         assert (page.parent / target).exists(), f"{page.name} → {target}"
