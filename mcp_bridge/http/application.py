@@ -90,12 +90,13 @@ class RemoteAgents:
             serving.tasks.start_soon(note_use, bearer)
         answer = Answer(send)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(cancel_when_dead, key, tasks.cancel_scope)
+            tasks.start_soon(cut_off_when_dead, key, answer, tasks.cancel_scope)
             await serving.manager.handle_request(
                 {**scope, "user": user_of(bearer)}, receive, answer.send
             )
             tasks.cancel_scope.cancel()
-        await answer.end(scope, receive)
+        if answer.cut_off:
+            await answer.end(scope, receive)
 
     def _open(self, headers: Headers) -> Serving:
         """Return what serves, for a message that is not too large.
@@ -136,6 +137,7 @@ class Answer:
     """What has been sent of an answer, so that one that is cut off still ends."""
 
     def __init__(self, send: Send) -> None:
+        self.cut_off = False
         self._send = send
         self._started = False
         self._ended = False
@@ -180,13 +182,14 @@ def dead_token() -> NotLetIn:
     return refusal
 
 
-async def cancel_when_dead(key: str, answer: anyio.CancelScope) -> None:
+async def cut_off_when_dead(key: str, answer: Answer, work: anyio.CancelScope) -> None:
     """Cut off an answer that goes on once its token is dead."""
     while True:
         await anyio.sleep(RECHECK_SECONDS)
         with contextlib.suppress(Error):
             if await in_database(lambda: agent_tokens.authenticate(key=key)) is None:
-                answer.cancel()
+                answer.cut_off = True
+                work.cancel()
 
 
 async def note_use(bearer: Bearer) -> None:
