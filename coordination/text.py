@@ -1,7 +1,9 @@
 """Text that people and agents send: checked once, compared the same way on every database."""
 
 import unicodedata
+from typing import Any
 
+from django.db import models
 from django.utils.translation import gettext as _
 
 from coordination.errors import Invalid, MissingFields
@@ -19,6 +21,29 @@ def fold(text: str) -> str:
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     bare = "".join(char for char in decomposed if not unicodedata.combining(char))
     return unicodedata.normalize("NFC", bare.casefold())
+
+
+class FoldedField(models.CharField):
+    """Another field's text as search compares it, made anew whenever a row is added or saved.
+
+    A queryset's `update` passes it by: give it there.
+    """
+
+    def __init__(self, source: str, **options: Any) -> None:
+        defaults: dict[str, Any] = {"editable": False, "blank": True, "default": ""}
+        super().__init__(**defaults | options)
+        self.source = source
+
+    def deconstruct(self) -> tuple[str, str, list[Any], dict[str, Any]]:
+        """Give migrations what makes the field."""
+        name, path, _arguments, options = super().deconstruct()
+        return name, path, [self.source], options
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> str:
+        """Fold the source."""
+        folded = fold(getattr(model_instance, self.source))
+        setattr(model_instance, self.attname, folded)
+        return folded
 
 
 def require(**values: object) -> None:

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from coordination.models import HUMAN, Session
+from coordination.text import FoldedField
 from plans.states import ACTIVE, SETTLED, PlanStatus, TaskStatus
 
 __all__ = ["ImportedRow", "Plan", "PlanStatus", "Task", "TaskStatus", "ValidationMode"]
@@ -40,6 +41,7 @@ class Plan(models.Model):
         limit_choices_to=~Q(key=HUMAN),
     )
     title = models.CharField(_("title"), max_length=TITLE_MAX)
+    title_folded = FoldedField("title", max_length=4 * TITLE_MAX)
     status = models.CharField(
         _("status"), max_length=10, choices=PlanStatus, default=PlanStatus.ACTIVE
     )
@@ -89,6 +91,7 @@ class Task(models.Model):
     )
     position = models.IntegerField(_("position"))
     title = models.CharField(_("title"), max_length=TITLE_MAX)
+    title_folded = FoldedField("title", max_length=4 * TITLE_MAX)
     instructions = models.TextField(_("instructions"))
     validation_mode = models.CharField(
         _("validation"), max_length=10, choices=ValidationMode, default=ValidationMode.MANUAL

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from django.db.models import Q
 
+from coordination.text import fold
 from plans.models import Plan, Task
 from plans.selectors.plans import PlanRow, rows_of
 from plans.selectors.tasks import TaskDetail, details
@@ -54,9 +55,13 @@ def steps_of(*, plan_id: int) -> list[TaskDetail]:
 
 
 def search(*, text: str, limit: int = 8) -> tuple[list[PlanRow], list[TaskDetail]]:
-    """Return plans and steps whose title or number matches, newest first."""
+    """Return plans and steps whose title or number matches, newest first.
+
+    Case and accents do not count; `%` and `_` are ordinary characters.
+    """
     number = Q(pk=int(text)) if text.isdecimal() and len(text) < 19 else Q()
-    wanted = Q(title__icontains=text) | number if number else Q(title__icontains=text)
+    titled = Q(title_folded__contains=fold(text))
+    wanted = titled | number if number else titled
     live = ~Q(status=PlanStatus.ARCHIVED)
     plans = Plan.objects.filter(wanted, live).order_by("-id")[:limit]
     steps = Task.objects.filter(wanted).exclude(plan__status=PlanStatus.ARCHIVED)

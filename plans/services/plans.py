@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from coordination.actors import Actor
 from coordination.errors import Conflict, Forbidden, Invalid, Stale
 from coordination.models import HUMAN, Session
-from coordination.text import checked_line, require
+from coordination.text import checked_line, fold, require
 from plans.events import Verb, plan_changed
 from plans.models import TITLE_MAX, Plan, PlanStatus, Task
 from plans.selectors.plans import no_such_plan, plan_row
@@ -153,7 +153,7 @@ def stale_plan(plan_id: int) -> Stale:
 
 
 def _rename(actor: Actor, plan: Plan, title: str) -> None:
-    _write(plan, title=title)
+    _write(plan, title=title, title_folded=fold(title))
     plan_changed(actor=actor, verb=Verb.PLAN_RENAMED, plan=plan)
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from coordination.actors import Actor
 from coordination.errors import Conflict, Invalid, NotFound, Stale
-from coordination.text import checked_line, checked_text, require
+from coordination.text import checked_line, checked_text, fold, require
 from plans.events import Verb, task_changed
 from plans.models import MAX_ATTEMPTS, TITLE_MAX, Plan, Task, ValidationMode
 from plans.rules import stored_rule
@@ -98,10 +98,13 @@ def patch_task(
         values = _changed(task, checked(_with_rule(task, changes)))
         if not values:
             return
-        Task.objects.filter(pk=task_id).update(
-            updated_at=timezone.now(), version=F("version") + 1, **values
-        )
         title = values.get("title", task.title)
+        Task.objects.filter(pk=task_id).update(
+            updated_at=timezone.now(),
+            version=F("version") + 1,
+            title_folded=fold(title),
+            **values,
+        )
         task_changed(actor=actor, verb=Verb.TASK_EDITED, plan=plan, task_id=task_id, title=title)
         settle(actor=actor, plan=plan)
 
