@@ -84,22 +84,23 @@ class Notifications:
     """
 
     def __init__(self) -> None:
-        parameters = connection.get_connection_params()
-        url = settings.LISTEN_URL
+        parameters = connection.get_connection_params() | {"autocommit": True}
+        if settings.LISTEN_URL:
+            wait = parameters["connect_timeout"]
+            parameters = {
+                "conninfo": settings.LISTEN_URL,
+                "connect_timeout": wait,
+                "autocommit": True,
+            }
+        driver: Any = connection.Database  # type: ignore[attr-defined]  # psycopg
         with connection.wrap_database_errors:
-            connect = connection.Database.connect
-            server = (
-                connect(url, autocommit=True, connect_timeout=parameters["connect_timeout"])
-                if url
-                else connect(**parameters | {"autocommit": True})
-            )
-            self._server: Any = server
-            (pid,) = server.execute("SELECT pg_backend_pid()").fetchone()
-            self.direct = bool(pid == server.info.backend_pid)
+            self._server = driver.connect(**parameters)
+            (pid,) = self._server.execute("SELECT pg_backend_pid()").fetchone()
+            self.direct = bool(pid == self._server.info.backend_pid)
             if self.direct:
-                server.execute(f"LISTEN {CHANNEL}")
+                self._server.execute(f"LISTEN {CHANNEL}")
             else:
-                server.close()
+                self._server.close()
 
     def wait(self, stopping: threading.Event) -> None:
         """Take every notification that is there, after the first one came."""

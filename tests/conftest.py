@@ -13,7 +13,8 @@ from django.db import connection
 from pytest_django import DjangoDbBlocker
 from pytest_django.plugin import blocking_manager_key
 
-from tests.databases import PROJECT, clean_environment, copied, migrated
+from bench.database import PROJECT
+from tests.databases import clean_environment, copied, migrated
 
 __all__ = ["PROJECT", "clean_environment", "skip_or_fail", "wait_until"]
 

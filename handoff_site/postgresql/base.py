@@ -7,18 +7,9 @@ from django.db.backends.postgresql import base
 LOCK_TIMEOUT = "4500ms"
 """How long a write waits for a row; a call makes two at most, and must answer in 10 s."""
 
+# On a connection to the server itself only. PgBouncer greets with a process number of its own
+# making; in transaction mode it would leave the setting to whoever comes next.
 _LIMIT = "SELECT set_config('lock_timeout', %s, false) WHERE pg_backend_pid() = %s"
-
-
-def is_direct(connection: Any) -> bool:
-    """Tell a connection to the server itself from one to a pooler in between.
-
-    PgBouncer greets with a process number of its own making. In transaction mode a setting or a
-    LISTEN would go to a server connection that the next transaction does not get.
-    """
-    with connection.cursor() as cursor:
-        (pid,) = cursor.execute("SELECT pg_backend_pid()").fetchone()
-    return bool(pid == connection.info.backend_pid)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -26,7 +17,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _configure_connection(self, connection: Any) -> bool:
         """Set the limits of a session that is ours alone; a pooler's users set them there."""
-        super()._configure_connection(connection)
+        super()._configure_connection(connection)  # type: ignore[misc]  # the stubs lack it
         with connection.cursor() as cursor:
             cursor.execute(_LIMIT, [LOCK_TIMEOUT, connection.info.backend_pid])
         return True
