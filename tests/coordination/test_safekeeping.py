@@ -2,7 +2,6 @@
 
 import contextlib
 import fcntl
-import io
 import os
 import shutil
 import signal
@@ -12,12 +11,9 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
-from django.core.management import CommandError, call_command
-from django.db import connection
-from django.utils import translation
+from django.core.management import CommandError
 
 from tests.conftest import PROJECT, wait_until
 from tests.databases import assert_intact, clean_environment, rows, sqlite_only
@@ -45,16 +41,15 @@ def manage(database: Path, *arguments: str | Path) -> subprocess.CompletedProces
 
 
 def done(database: Path, command: str, *arguments: str | Path) -> str:
-    """Run a command on a database in this process: neither opens Django's own connection."""
-    name = str(database) if database.suffix != ".url" else urlsplit(database.read_text()).path[1:]
-    former, said = connection.settings_dict["NAME"], io.StringIO()
-    connection.settings_dict["NAME"] = name
-    try:
-        with translation.override("en"):
-            call_command(command, *map(str, arguments), stdout=said)
-    finally:
-        connection.settings_dict["NAME"] = former
-    return said.getvalue()
+    """Run a command on a database, as a person does; return what it said.
+
+    Raises:
+        CommandError: it was refused, with that line.
+    """
+    ran = manage(database, command, *arguments)
+    if ran.returncode:
+        raise CommandError(ran.stderr.strip().removeprefix("CommandError: "))
+    return ran.stdout
 
 
 def refused(database: Path, command: str, *arguments: str | Path) -> str:
