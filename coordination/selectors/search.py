@@ -20,10 +20,14 @@ SHALLOW, DEEP = 300, 6000
 PIECES_PROBED, PIECES_USED = 12, 3
 """Of a long needle: the pieces whose frequency is told, and the rarest of them that are used."""
 
+COMMON = 20_000
+"""So many matches cost more, one by one, than reading on in order of time."""
+
 _CONTAINS = {
     "sqlite": "instr(subject_folded, %s) > 0",
     "postgresql": "strpos(subject_folded, %s) > 0",
 }
+_FTS = "coordination_message_search"
 _ORDER = "ORDER BY created_at DESC, id DESC LIMIT %s"
 
 Params = list[str | int]
@@ -36,17 +40,25 @@ def newest_matching(*, needle: str, equal: Mapping[str, str], limit: int) -> lis
     """
     if any(char == "\x00" or "\ud800" <= char <= "\udfff" for char in needle):
         return []  # no subject can hold it, and no database would take the question
-    where = " AND ".join(["parent_id IS NULL", *(f"{column} = %s" for column in equal)])
-    values: Params = list(equal.values())
+    wanted = Wanted(needle, equal, limit)
     for depth in newest_first_tiers(limit):
-        found = _among_newest(where, values, needle, depth, limit)
-        if len(found) == limit or not _is_deeper(where, values, depth):
+        found = _among_newest(wanted, depth)
+        if len(found) == limit or not _is_deeper(wanted, depth):
             return found
     if len(needle) < PIECE:
-        return _read_all(where, values, needle, limit)
-    if connection.vendor == "postgresql":
-        return _by_trigrams(where, values, needle, limit)
-    return _by_fts(where, values, needle, limit)
+        return _read_all(wanted)
+    return _by_trigrams(wanted) if connection.vendor == "postgresql" else _by_fts(wanted)
+
+
+class Wanted:
+    """What is looked for, as SQL: every filter's column leads an index that goes on by time."""
+
+    def __init__(self, needle: str, equal: Mapping[str, str], limit: int) -> None:
+        self.needle, self.limit = needle, limit
+        conditions = [f"{column} = %s" for column in equal]
+        self.leading = " AND ".join(["parent_id IS NULL", *conditions[:1]])
+        self.all = " AND ".join(["parent_id IS NULL", *conditions])
+        self.values: Params = list(equal.values())
 
 
 def newest_first_tiers(limit: int) -> tuple[int, ...]:
@@ -54,55 +66,63 @@ def newest_first_tiers(limit: int) -> tuple[int, ...]:
     return max(SHALLOW, 15 * limit), max(DEEP, 60 * limit)
 
 
-def _among_newest(where: str, values: Params, needle: str, depth: int, limit: int) -> list[int]:
+def _among_newest(wanted: Wanted, depth: int) -> list[int]:
+    """Look among the newest that the first filter leaves: `depth` bounds what is read."""
     return _ids(
         f"""
-        SELECT id FROM (SELECT id, created_at, subject_folded FROM coordination_message
-                        WHERE {where} {_ORDER}) AS newest
-        WHERE {_CONTAINS[connection.vendor]} {_ORDER}
+        SELECT id FROM (SELECT id, created_at, subject_folded, parent_id, from_session_id,
+                               to_session_id, status
+                        FROM coordination_message WHERE {wanted.leading} {_ORDER}) AS newest
+        WHERE {wanted.all} AND {_CONTAINS[connection.vendor]} {_ORDER}
         """,
-        [*values, depth, needle, limit],
+        [*wanted.values[:1], depth, *wanted.values, wanted.needle, wanted.limit],
     )
 
 
-def _is_deeper(where: str, values: Params, depth: int) -> bool:
-    """Tell whether there are more questions than `depth`."""
-    return bool(_ids(f"SELECT id FROM coordination_message WHERE {where} {_ORDER} OFFSET %s",
-                     [*values, 1, depth]))  # fmt: skip
+def _is_deeper(wanted: Wanted, depth: int) -> bool:
+    """Tell whether the first filter leaves more questions than `depth`."""
+    return bool(
+        _ids(
+            f"SELECT id FROM coordination_message WHERE {wanted.leading} {_ORDER} OFFSET %s",
+            [*wanted.values[:1], 1, depth],
+        )
+    )
 
 
-def _read_all(where: str, values: Params, needle: str, limit: int) -> list[int]:
+def _read_all(wanted: Wanted) -> list[int]:
+    """Read in order of time, until there are enough."""
     return _ids(
-        f"SELECT id FROM coordination_message WHERE {where}"
+        f"SELECT id FROM coordination_message WHERE {wanted.all}"
         f" AND {_CONTAINS[connection.vendor]} {_ORDER}",
-        [*values, needle, limit],
+        [*wanted.values, wanted.needle, wanted.limit],
     )
 
 
-def _by_trigrams(where: str, values: Params, needle: str, limit: int) -> list[int]:
+def _by_trigrams(wanted: Wanted) -> list[int]:
     """Ask pg_trgm's index; materialised, so that no plan reads in order of time instead."""
-    escaped = needle.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    needle = wanted.needle.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return _ids(
         f"""
         WITH found AS MATERIALIZED (
             SELECT * FROM coordination_message WHERE parent_id IS NULL AND subject_folded LIKE %s)
-        SELECT id FROM found WHERE {where} {_ORDER}
+        SELECT id FROM found WHERE {wanted.all} {_ORDER}
         """,
-        [f"%{escaped}%", *values, limit],
+        [f"%{needle}%", *wanted.values, wanted.limit],
     )
 
 
-def _by_fts(where: str, values: Params, needle: str, limit: int) -> list[int]:
+def _by_fts(wanted: Wanted) -> list[int]:
     """Ask FTS5's index; CROSS JOIN, so that no plan reads in order of time instead."""
+    pieces = _rarest_pieces(wanted.needle)
+    if _matches(pieces, limit=1, skip=COMMON):
+        return _read_all(wanted)
     return _ids(
         f"""
-        SELECT m.id FROM coordination_message_search AS s
-        CROSS JOIN coordination_message AS m ON m.id = s.rowid
-        WHERE s.coordination_message_search MATCH %s AND {where}
-          AND instr(m.subject_folded, %s) > 0
+        SELECT m.id FROM {_FTS} AS s CROSS JOIN coordination_message AS m ON m.id = s.rowid
+        WHERE s.{_FTS} MATCH %s AND {wanted.all} AND instr(m.subject_folded, %s) > 0
         ORDER BY m.created_at DESC, m.id DESC LIMIT %s
         """,
-        [_rarest_pieces(needle), *values, needle, limit],
+        [pieces, *wanted.values, wanted.needle, wanted.limit],
     )
 
 
@@ -121,12 +141,15 @@ def _rarest_pieces(needle: str) -> str:
 
 def _reach(piece: str) -> int:
     """Return how far one must go back for the fiftieth question that has a piece, as its id."""
-    table = "coordination_message_search"
-    found = _ids(
-        f"SELECT rowid FROM {table} WHERE {table} MATCH %s ORDER BY rowid DESC LIMIT 1 OFFSET 50",
-        [piece],
-    )
+    found = _matches(piece, limit=1, skip=50)
     return found[0] if found else 0
+
+
+def _matches(pieces: str, *, limit: int, skip: int) -> list[int]:
+    return _ids(
+        f"SELECT rowid FROM {_FTS} WHERE {_FTS} MATCH %s ORDER BY rowid DESC LIMIT %s OFFSET %s",
+        [pieces, limit, skip],
+    )
 
 
 def _ids(sql: str, params: Params) -> list[int]:

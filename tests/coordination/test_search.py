@@ -42,11 +42,13 @@ def ask(subject: str, at: dt.datetime | None = None, **values: object) -> Messag
     )
 
 
-@pytest.fixture(params=["as it is", "by the index alone"])
+@pytest.fixture(params=["as it is", "by the index alone", "as if every match were common"])
 def anyhow(request, monkeypatch):
-    """Run a test twice: as a small table is searched, and as a very large one is."""
+    """Run a test as a small table is searched, and in both ways that a very large one is."""
     if request.param != "as it is":
         monkeypatch.setattr(search, "newest_first_tiers", lambda _limit: ())
+    if request.param == "as if every match were common":
+        monkeypatch.setattr(search, "COMMON", 0)
 
 
 @pytest.mark.parametrize("needle", NEEDLES)
