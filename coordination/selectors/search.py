@@ -20,8 +20,8 @@ SHALLOW, DEEP = 300, 6000
 PIECES_PROBED, PIECES_USED = 12, 3
 """Of a long needle: the pieces whose frequency is told, and the rarest of them that are used."""
 
-COMMON = 20_000
-"""So many matches cost more, one by one, than reading on in order of time."""
+RARE = 500
+"""So few matches are looked at one by one, before any more of the newest questions."""
 
 _CONTAINS = {
     "sqlite": "instr(subject_folded, %s) > 0",
@@ -41,11 +41,19 @@ def newest_matching(*, needle: str, equal: Mapping[str, str], limit: int) -> lis
     if any(char == "\x00" or "\ud800" <= char <= "\udfff" for char in needle):
         return []  # no subject can hold it, and no database would take the question
     wanted = Wanted(needle, equal, limit)
-    for depth in newest_first_tiers(limit):
-        found = _among_newest(wanted, depth)
-        if len(found) == limit or not _is_deeper(wanted, depth):
-            return found
+    shallow, deep = depths(limit)
+    found = _among_newest(wanted, shallow)
+    if len(found) == limit or not _is_deeper(wanted, shallow):
+        return found
     if len(needle) < PIECE:
+        return _read_all(wanted)
+    rare = _if_rare(wanted) if connection.vendor == "sqlite" else None
+    if rare is not None:
+        return rare
+    found = _among_newest(wanted, deep)
+    if len(found) == limit or not _is_deeper(wanted, deep):
+        return found
+    if len(equal) > 1 and _is_common(wanted, deep):
         return _read_all(wanted)
     return _by_trigrams(wanted) if connection.vendor == "postgresql" else _by_fts(wanted)
 
@@ -61,8 +69,8 @@ class Wanted:
         self.values: Params = list(equal.values())
 
 
-def newest_first_tiers(limit: int) -> tuple[int, ...]:
-    """Return how many of the newest questions are read, each time, before the index is asked."""
+def depths(limit: int) -> tuple[int, int]:
+    """Return how many of the newest questions are read, first and then, to find `limit`."""
     return max(SHALLOW, 15 * limit), max(DEEP, 60 * limit)
 
 
@@ -111,18 +119,38 @@ def _by_trigrams(wanted: Wanted) -> list[int]:
     )
 
 
+def _is_common(wanted: Wanted, depth: int) -> bool:
+    """Tell a needle that one in fifty has: there, reading on ends sooner than the index's list."""
+    found = _ids(
+        f"SELECT count(*) FROM (SELECT subject_folded FROM coordination_message"
+        f" WHERE {wanted.leading} {_ORDER}) AS newest WHERE {_CONTAINS[connection.vendor]}",
+        [*wanted.values[:1], depth, wanted.needle],
+    )
+    return found[0] * 50 > depth
+
+
 def _by_fts(wanted: Wanted) -> list[int]:
     """Ask FTS5's index; CROSS JOIN, so that no plan reads in order of time instead."""
-    pieces = _rarest_pieces(wanted.needle)
-    if _matches(pieces, limit=1, skip=COMMON):
-        return _read_all(wanted)
     return _ids(
         f"""
         SELECT m.id FROM {_FTS} AS s CROSS JOIN coordination_message AS m ON m.id = s.rowid
         WHERE s.{_FTS} MATCH %s AND {wanted.all} AND instr(m.subject_folded, %s) > 0
         ORDER BY m.created_at DESC, m.id DESC LIMIT %s
         """,
-        [pieces, *wanted.values, wanted.needle, wanted.limit],
+        [_rarest_pieces(wanted.needle), *wanted.values, wanted.needle, wanted.limit],
+    )
+
+
+def _if_rare(wanted: Wanted) -> list[int] | None:
+    """Return what is wanted among the few that the index proposes; None if they are many."""
+    proposed = _matches(_rarest_pieces(wanted.needle), limit=RARE + 1)
+    if len(proposed) > RARE:
+        return None
+    marks = ", ".join(["%s"] * len(proposed))
+    return _ids(
+        f"SELECT id FROM coordination_message WHERE id IN ({marks}) AND {wanted.all}"
+        f" AND {_CONTAINS[connection.vendor]} {_ORDER}",
+        [*proposed, *wanted.values, wanted.needle, wanted.limit],
     )
 
 
@@ -141,14 +169,14 @@ def _rarest_pieces(needle: str) -> str:
 
 def _reach(piece: str) -> int:
     """Return how far one must go back for the fiftieth question that has a piece, as its id."""
-    found = _matches(piece, limit=1, skip=50)
-    return found[0] if found else 0
+    found = _matches(piece, limit=50)
+    return found[-1] if len(found) == 50 else 0
 
 
-def _matches(pieces: str, *, limit: int, skip: int) -> list[int]:
+def _matches(pieces: str, *, limit: int) -> list[int]:
     return _ids(
-        f"SELECT rowid FROM {_FTS} WHERE {_FTS} MATCH %s ORDER BY rowid DESC LIMIT %s OFFSET %s",
-        [pieces, limit, skip],
+        f"SELECT rowid FROM {_FTS} WHERE {_FTS} MATCH %s ORDER BY rowid DESC LIMIT %s",
+        [pieces, limit],
     )
 
 

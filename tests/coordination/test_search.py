@@ -42,13 +42,13 @@ def ask(subject: str, at: dt.datetime | None = None, **values: object) -> Messag
     )
 
 
-@pytest.fixture(params=["as it is", "by the index alone", "as if every match were common"])
+@pytest.fixture(params=["newest first", "rare", "common", "neither"])
 def anyhow(request, monkeypatch):
-    """Run a test as a small table is searched, and in both ways that a very large one is."""
-    if request.param != "as it is":
-        monkeypatch.setattr(search, "newest_first_tiers", lambda _limit: ())
-    if request.param == "as if every match were common":
-        monkeypatch.setattr(search, "COMMON", 0)
+    """Run a test as a small table is searched, and in each way that a very large one is."""
+    if request.param != "newest first":
+        monkeypatch.setattr(search, "depths", lambda _limit: (1, 1))
+        monkeypatch.setattr(search, "RARE", 500 if request.param == "rare" else 0)
+        monkeypatch.setattr(search, "_is_common", lambda *_any: request.param == "common")
 
 
 @pytest.mark.parametrize("needle", NEEDLES)
