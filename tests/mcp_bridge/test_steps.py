@@ -2,16 +2,19 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
 from asgiref.sync import sync_to_async
 
+from bench.database import variables_of
 from coordination.actors import Actor
 from plans.models import Task
 from plans.services import transitions
 from plans.states import TaskStatus
-from tests.conftest import wait_until
+from tests.conftest import PROJECT, clean_environment, wait_until
 from tests.mcp_bridge.conftest import rows, working_as
 from tests.mcp_bridge.test_shutdown import alive
 from tests.plans.factories import make_plan, make_task
@@ -113,26 +116,24 @@ async def test_a_rule_without_its_folder_leaves_the_step_current(step, monkeypat
     assert (await Task.objects.aget(pk=number)).status == TaskStatus.CURRENT
 
 
-PLAN = """
-    INSERT INTO plans_plan (id, project_id, title, status, created_at, updated_at, version)
-    VALUES (1, 'panel', 'P', 'active', '2026-01-01', '2026-01-01', 1)
+PREPARE = """
+from tests.plans.factories import make_plan, make_task
+rule = {"cmd": "echo $$ > pid; sleep 600", "timeout": 60}
+make_task(make_plan(), "current", pk=1, validation_mode="shell", validation_rule=rule)
 """
-STEP = """
-    INSERT INTO plans_task (id, plan_id, position, title, instructions, validation_mode,
-        validation_rule, max_attempts, status, status_since, attempts, last_proof, last_error,
-        created_at, updated_at, version, runner_id)
-    VALUES (1, 1, 10, 'T', 'I', 'shell', ?, 1, 'current', '2026-01-01', 0, '', '',
-        '2026-01-01', '2026-01-01', 1, '')
-"""
-SLEEP = '{"cmd": "echo $$ > pid; sleep 600", "timeout": 60}'
 VALIDATE = {"name": "mf_validate_step", "arguments": {"task_id": 1}}
 
 
 @pytest.fixture
 def validating(start, database_file, tmp_path):
     """An agent in the middle of a long validation: the agent, the request, the command's pid."""
-    rows(database_file, PLAN)
-    rows(database_file, STEP, SLEEP)
+    subprocess.run(
+        [sys.executable, "manage.py", "shell", "--verbosity=0", "-c", PREPARE],
+        cwd=PROJECT,
+        env=clean_environment(**variables_of(database_file)),
+        check=True,
+        timeout=60,
+    )
     agent = start(variables={"MCP_PROJECT_CWD": str(tmp_path)}).initialize()
     request = agent.ask("tools/call", {**VALIDATE, "_meta": {"progressToken": "p"}})
     pid = wait_until(
