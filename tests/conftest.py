@@ -37,9 +37,15 @@ def skip_or_fail(reason: str) -> NoReturn:
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
-    """Take no pool in this process: threads of the tests' event loops keep what they take."""
-    connection.settings_dict["OPTIONS"].pop("pool", None)
+def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
+    """Give each of PostgreSQL's parallel runs a database of its own, and no pool.
+
+    Threads of the tests' event loops keep what they take of a pool. SQLite's test database is in
+    memory, each process's own already.
+    """
+    if connection.vendor == "postgresql":
+        request.getfixturevalue("django_db_modify_db_settings_parallel_suffix")
+        connection.settings_dict["OPTIONS"].pop("pool", None)
 
 
 @pytest.fixture(scope="session")
