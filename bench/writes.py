@@ -39,7 +39,7 @@ def rate(database: Path, count: int) -> float:
 
 def ask(agent: Agent, calls: int) -> None:
     """Ask many questions, a few at a time."""
-    call = {"name": "mf_ask", "arguments": {"to": "app", "subject": "Q", "body": "Une question."}}
+    call = {"name": "mf_ask", "arguments": {"to": "human", "subject": "Q", "body": "Une question."}}
     waiting: list[int] = []
     for _number in range(calls):
         waiting.append(agent.ask("tools/call", call))
