@@ -346,6 +346,8 @@ LOGGING = {
         # A refusal is an answer, not an incident.
         "django.request": {"level": "ERROR"},
         "axes": {"level": "WARNING"},
+        # Each attempt while the server is away: the request that waits says so once.
+        "psycopg.pool": {"level": "ERROR"},
         # It would name every MCP session that opens and ends.
         "mcp": {"level": "WARNING"},
         "django.server": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},

