@@ -121,9 +121,10 @@ class Message(models.Model):
                          condition=Q(parent__isnull=True), name="question_inbox"),
             models.Index("created_at", "id",
                          condition=Q(parent__isnull=True), name="question_history"),
-            models.Index("from_session", "created_at", "id",
+            # What filters leave is told from these two alone, without a look at each message.
+            models.Index("from_session", "created_at", "id", "to_session", "status",
                          condition=Q(parent__isnull=True), name="question_sent"),
-            models.Index("to_session", "created_at", "id",
+            models.Index("to_session", "created_at", "id", "from_session", "status",
                          condition=Q(parent__isnull=True), name="question_received"),
             models.Index("status", "created_at", "id",
                          condition=Q(parent__isnull=True), name="question_status"),

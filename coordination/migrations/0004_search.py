@@ -83,15 +83,20 @@ class Migration(migrations.Migration):
 
     dependencies = [("coordination", "0003_agent_tokens")]
     operations = [
-        migrations.AddIndex(
-            "message",
-            models.Index(
-                models.F("to_session"),
-                models.F("created_at"),
-                models.F("id"),
-                condition=models.Q(("parent__isnull", True)),
-                name="question_received",
-            ),
+        migrations.RemoveIndex("message", "question_sent"),
+        *(
+            migrations.AddIndex(
+                "message",
+                models.Index(
+                    *map(models.F, (one, "created_at", "id", other, "status")),
+                    condition=models.Q(("parent__isnull", True)),
+                    name=name,
+                ),
+            )
+            for one, other, name in (
+                ("from_session", "to_session", "question_sent"),
+                ("to_session", "from_session", "question_received"),
+            )
         ),
         migrations.RunPython(index_subjects, drop_index),
     ]
