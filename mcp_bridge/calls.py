@@ -17,12 +17,15 @@ from mcp_types import CallToolResult, TextContent
 from coordination.actors import Actor
 from coordination.errors import DomainError, Invalid, MissingFields
 from coordination.selectors.messages import open_count
-from mcp_bridge.crossing import in_database
+from mcp_bridge.crossing import in_database, patient
 from mcp_bridge.identity import Identity
 from mcp_bridge.readiness import Readiness
 from mcp_bridge.tool import Progress, Tool
 
 logger = logging.getLogger(__name__)
+
+PATIENCE_SECONDS = 8.5
+"""How long a call waits for its turns to write, all together: it must answer within 10 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class Calls:
         came = time.monotonic()
         try:
             await self._readiness.check(since=came)
-            served = await in_database(lambda: self._serve(identity, name, arguments, came))
+            served = await in_database(lambda: self._patiently(identity, name, arguments, came))
             text = served if isinstance(served, str) else await finish(served, progress)
         except MissingFields as error:
             return failure(error.message)
@@ -61,6 +64,12 @@ class Calls:
             log(name, error)
             return failure(refusal(_("something unexpected happened here; see this server's log.")))
         return CallToolResult(content=[TextContent(type="text", text=text)])
+
+    def _patiently(
+        self, identity: Identity, name: Any, arguments: Any, came: float
+    ) -> "str | Admitted":
+        with patient(until=came + PATIENCE_SECONDS):
+            return self._serve(identity, name, arguments, came)
 
     def _serve(
         self, identity: Identity, name: Any, arguments: Any, came: float

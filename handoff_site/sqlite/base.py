@@ -18,9 +18,13 @@ from django.db.backends.sqlite3 import base
 Result = TypeVar("Result")
 
 
-def patiently(work: Callable[[], Result], may_retry: Callable[[], bool]) -> Result:
-    """Do `work`, again and again while the file is busy and our time is not up."""
-    deadline = 0.0
+def patiently(
+    work: Callable[[], Result], may_retry: Callable[[], bool], deadline: float = 0.0
+) -> Result:
+    """Do `work`, again and again while the file is busy and our time is not up.
+
+    Without a `deadline` (monotonic) the time is BUSY_TIMEOUT_SECONDS from the first refusal.
+    """
     while True:
         try:
             return work()
@@ -40,15 +44,23 @@ class PatientCursor(base.SQLiteCursorWrapper):
     what is no longer so.
     """
 
+    wrapper: "DatabaseWrapper"
+
     def execute(self, query: Any, params: Any = None) -> Any:
         """Execute one statement."""
-        return patiently(lambda: base.SQLiteCursorWrapper.execute(self, query, params), self._free)
+        return patiently(
+            lambda: base.SQLiteCursorWrapper.execute(self, query, params),
+            self._free,
+            self.wrapper.patient_until,
+        )
 
     def executemany(self, query: Any, param_list: Any) -> Any:
         """Execute one statement for many rows, which may come from an iterator."""
         rows = list(param_list)
         return patiently(
-            lambda: base.SQLiteCursorWrapper.executemany(self, query, rows), self._free
+            lambda: base.SQLiteCursorWrapper.executemany(self, query, rows),
+            self._free,
+            self.wrapper.patient_until,
         )
 
     def _free(self) -> bool:
@@ -58,6 +70,10 @@ class PatientCursor(base.SQLiteCursorWrapper):
 class DatabaseWrapper(base.DatabaseWrapper):
     """A connection of which every write gets its turn."""
 
+    patient_until = 0.0
+    """When (monotonic) the work under way must be over, if it has such a limit: a tool call's two
+    writes then share one patience, of which the second may have what the first left."""
+
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         """Connect; the first commands of a connection may meet a busy file too."""
         connect = super().get_new_connection
@@ -65,4 +81,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def create_cursor(self, name: str | None = None) -> Any:
         """Return a patient cursor."""
-        return self.connection.cursor(factory=PatientCursor)
+        cursor = self.connection.cursor(factory=PatientCursor)
+        cursor.wrapper = self
+        return cursor
