@@ -43,12 +43,12 @@ def ask(subject: str, at: dt.datetime | None = None, **values: object) -> Messag
     )
 
 
-@pytest.fixture(params=["newest first", "rare", "not rare"])
+@pytest.fixture(params=["newest first", "one by one", "walking back"])
 def anyhow(request, monkeypatch):
     """Run a test as a small table is searched, and in each way that a very large one is."""
     if request.param != "newest first":
         monkeypatch.setattr(search, "depths", lambda _wanted: (1, 1))
-        monkeypatch.setattr(search, "RARE", 500 if request.param == "rare" else 0)
+        monkeypatch.setattr(search, "RARE", 500 if request.param == "one by one" else 1)
 
 
 @pytest.mark.parametrize("needle", NEEDLES)
