@@ -5,10 +5,11 @@ import sys
 import time
 from dataclasses import asdict
 
-from bench import start, tools, waiting, writes
+from bench import search, start, tools, waiting, writes
 from bench.database import PROJECT
 
 MEASURES = {
+    "search": search.measure,
     "start": start.measure,
     "tools": tools.measure,
     "waiting": waiting.measure,

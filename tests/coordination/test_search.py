@@ -43,12 +43,15 @@ def ask(subject: str, at: dt.datetime | None = None, **values: object) -> Messag
     )
 
 
-@pytest.fixture(params=["newest first", "one by one", "walking back"])
+@pytest.fixture(params=["as it is", "rare", "not rare", "common"])
 def anyhow(request, monkeypatch):
     """Run a test as a small table is searched, and in each way that a very large one is."""
-    if request.param != "newest first":
-        monkeypatch.setattr(search, "depths", lambda _wanted: (1, 1))
-        monkeypatch.setattr(search, "RARE", 500 if request.param == "one by one" else 1)
+    if request.param != "as it is":
+        rare, deep = {"rare": (500, 1), "not rare": (1, 1), "common": (1, 10_000)}[request.param]
+        monkeypatch.setattr(search, "SHALLOW", 0)
+        monkeypatch.setattr(search, "FEW", 0)
+        monkeypatch.setattr(search, "RARE", dict.fromkeys(search.RARE, rare))
+        monkeypatch.setattr(search, "DEEP", dict.fromkeys(search.DEEP, deep))
 
 
 @pytest.mark.parametrize("needle", NEEDLES)
