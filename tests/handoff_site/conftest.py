@@ -72,7 +72,7 @@ class Served:
         if self.process.poll() is None:
             self.process.send_signal(sent)
         try:
-            code = self.process.wait(timeout=10)
+            code = self.process.wait(timeout=30)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
