@@ -97,7 +97,8 @@ def running_cluster() -> Iterator[Cluster]:
 
 
 def main() -> int:
-    """Run the command that was given against a fresh server."""
+    """Run the command that was given against a fresh server, which ends with us."""
+    signal.signal(signal.SIGTERM, lambda *_received: sys.exit(143))
     with running_cluster() as cluster:
         return subprocess.run(
             sys.argv[1:], env=os.environ | {"DATABASE_URL": cluster.url}, check=False
