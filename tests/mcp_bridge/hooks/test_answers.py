@@ -5,7 +5,6 @@ The inputs are those of https://code.claude.com/docs/en/hooks.
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -204,17 +203,6 @@ def test_the_hook_writes_nothing_to_the_database_and_its_memory_is_bounded(proje
     project.hook(START)
     assert rows(project.database, "SELECT count(*), max(id) FROM coordination_event") == before
     assert rows(project.database, "SELECT max(last_seen) FROM coordination_session") == seen
-
-
-def test_a_hook_takes_less_than_300_ms_of_processor_time(project):
-    ask(project)
-    taken = []
-    for number in range(5):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert project.hook(STOP | {"session_id": str(number)})[0]
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert min(taken) < 0.3
 
 
 def test_a_hook_gives_up_on_an_input_that_never_ends(project):
