@@ -12,7 +12,7 @@ from coordination.models import HUMAN, Message, MessageStatus, Session
 
 ACTIVE_SECONDS = 300
 IDLE_SECONDS = 3600
-COUNT_CAP = 10_000
+COUNT_CAP = 1_000
 """Counting stops here, so that a huge backlog costs no more than a large one."""
 STALE_SHOWN = 20
 """Open questions to stale sessions that one answer lists; the total is given besides."""
