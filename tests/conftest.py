@@ -74,11 +74,19 @@ def database_file(migrated_file: Path, tmp_path: Path) -> Iterator[Path]:
         yield path
 
 
+def empties_every_table(item: pytest.Item) -> bool:
+    """Whether the test is transactional, by fixture or by mark: what such a test does at its end."""
+    mark = item.get_closest_marker("django_db")
+    return "transactional_db" in getattr(item, "fixturenames", ()) or bool(
+        mark and mark.kwargs.get("transaction")
+    )
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
-    """Put the first sessions back: a transactional test empties every table at its end."""
+    """Put the first sessions back after a test that empties every table."""
     yield
-    if nextitem is not None and "transactional_db" in getattr(item, "fixturenames", ()):
+    if nextitem is not None and empties_every_table(item):
         first = importlib.import_module("coordination.migrations.0002_first_sessions")
         with item.config.stash[blocking_manager_key].unblock():
             first.add_first_sessions(apps, None)
