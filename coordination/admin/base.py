@@ -17,6 +17,7 @@ from unfold.admin import ModelAdmin
 
 from coordination.actors import Actor
 from coordination.errors import DomainError, Invalid
+from coordination.text import fold
 
 DELETIONS_SHOWN = 100
 """Names that a deletion's confirmation lists; the rest is a number."""
@@ -119,3 +120,20 @@ class ServiceAdmin(ModelAdmin):
             return redirect(
                 reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
             )
+
+
+class FoldedSearchAdmin(ServiceAdmin):
+    """An admin whose `search_fields` look into folded columns, as every other search does.
+
+    Any case, any accents, on every database; `%` and `_` are ordinary characters.
+    """
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Take `#12` for a number, anything else for words that all must be there."""
+        term = search_term.replace("\x00", "").strip()
+        number = term.removeprefix("#")
+        if term.startswith("#") and number.isdecimal() and len(number) < 19:
+            return queryset.filter(pk=int(number)), False
+        return super().get_search_results(request, queryset, fold(term))

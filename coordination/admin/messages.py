@@ -12,11 +12,10 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
 from coordination.actors import Actor
-from coordination.admin.base import ServiceAdmin, ServiceForm
+from coordination.admin.base import FoldedSearchAdmin, ServiceForm
 from coordination.models import HUMAN, Message, MessageStatus, Session
 from coordination.selectors.messages import thread
 from coordination.services import messages
-from coordination.text import fold
 
 SAID = ("sender", "addressee", "subject", "status", "created_at", "resolved_at", "conversation")
 
@@ -74,13 +73,13 @@ class ReplyForm(ServiceForm):
             messages.close(actor=self.actor, message_id=self.instance.pk)
 
 
-class MessageAdmin(ServiceAdmin):
+class MessageAdmin(FoldedSearchAdmin):
     """List and search questions; open one to read it whole and reply."""
 
     list_display = ("id", "subject", "sender", "addressee", "status", "answer_count", "created_at")
     list_display_links = ("id", "subject")
     list_filter = ("status", "from_session", "to_session")
-    search_fields = ("subject",)
+    search_fields = ("subject_folded__contains",)
     search_help_text = _("Subject, or #number")
     actions = ("close_selected",)
 
@@ -93,16 +92,6 @@ class MessageAdmin(ServiceAdmin):
             .filter(parent__isnull=True)
             .annotate(answer_total=Subquery(answers.annotate(n=Count("pk")).values("n")))
         )
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Message], search_term: str
-    ) -> tuple[QuerySet[Message], bool]:
-        """Search as `mf_history` does: any case, any accents, % and _ as themselves."""
-        term = search_term.replace("\x00", "").strip()
-        number = term.removeprefix("#")
-        if term.startswith("#") and number.isdecimal() and len(number) < 19:
-            return queryset.filter(pk=int(number)), False
-        return queryset.filter(subject_folded__contains=fold(term)), False
 
     def get_form(
         self,

@@ -1,27 +1,30 @@
-"""What both lists share: actions that report each refusal, and pages to come back to."""
+"""What plans and steps share: buttons, actions that report each refusal, pages to come back to."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from django.contrib import messages
+from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from coordination.actors import Actor
-from coordination.admin.base import ServiceAdmin
+from coordination.admin.base import FoldedSearchAdmin, ServiceAdmin
 from coordination.errors import Conflict, DomainError
 from plans.admin.fields import refusal_text
+from plans.admin.states import Button, rendered
 
 REFUSALS_SHOWN = 20
 """Of one bulk action, each on its line; the rest is a number."""
 
 
-class EditorAdmin(ServiceAdmin):
-    """A list whose actions act on each row by itself."""
+class EditorAdmin(FoldedSearchAdmin):
+    """A list whose actions act on each row by itself; each row and page has its buttons."""
 
     list_per_page = 50
     list_max_show_all = 200
@@ -39,15 +42,44 @@ class EditorAdmin(ServiceAdmin):
             return super().changelist_view(request, extra_context)
         return super(ServiceAdmin, self).changelist_view(request, extra_context)
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        """Take `#12` for a number."""
-        term = search_term.replace("\x00", "").strip()
-        number = term.removeprefix("#")
-        if term.startswith("#") and number.isdecimal() and len(number) < 19:
-            return queryset.filter(pk=int(number)), False
-        return super().get_search_results(request, queryset, term)
+    def offered(self, request: HttpRequest, obj: Any) -> list[Button]:
+        """Return what this person may do to the object now."""
+        raise NotImplementedError
+
+    def beside(self, request: HttpRequest, obj: Any) -> dict[str, Any]:
+        """Return what the object's page shows besides its form."""
+        raise NotImplementedError
+
+    def get_list_display(self, request: HttpRequest) -> list[Any]:
+        """End each row with its buttons.
+
+        They are a function of this request: the admin object is every thread's.
+        """
+
+        @admin.display(description=gettext_lazy("actions"))
+        def buttons(obj: Any) -> SafeString:
+            return rendered(self.offered(request, obj), name=f"#{obj.pk}")
+
+        return [*super().get_list_display(request), buttons]
+
+    @admin.display(description="#", ordering="pk")
+    def number(self, obj: Any) -> str:
+        """Return the id as people write it."""
+        return f"#{obj.pk}"
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Add the object's state, what may be done to it, and what happened."""
+        extra = extra_context or {}
+        rows = self.model._default_manager.filter(pk=object_id if object_id.isdecimal() else None)
+        if obj := rows.first():
+            extra = {"buttons": self.offered(request, obj), **self.beside(request, obj), **extra}
+        return super().change_view(request, object_id, form_url, extra)
 
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None

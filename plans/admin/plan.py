@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import URLPattern, path
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -18,7 +19,7 @@ from django.views.decorators.http import require_POST
 
 from coordination.actors import Actor
 from coordination.admin.base import ServiceForm
-from coordination.errors import Stale
+from coordination.errors import DomainError, Stale
 from coordination.models import Session
 from coordination.selectors.sessions import agent_sessions
 from plans.admin import states
@@ -29,7 +30,7 @@ from plans.admin.rows import Refused, StepRows
 from plans.models import Plan, Task
 from plans.selectors.activity import plan_activity
 from plans.selectors.plans import plan_row
-from plans.services import plans
+from plans.services import copies, plans
 from plans.states import WAITING
 
 
@@ -129,12 +130,11 @@ class PlanAdmin(EditorAdmin):
         "progress",
         "waiting",
         "updated",
-        "buttons",
     )
     list_display_links = ("number", "title")
     list_filter = (ProjectFilter, "status", WaitingFilter, "created_at")
     list_select_related = ("project",)
-    search_fields = ("title",)
+    search_fields = ("title_folded__contains",)
     search_help_text = _("Title, or #number")
     ordering = ("-created_at", "-id")
     actions = ("pause_selected", "resume_selected", "archive_selected")
@@ -164,26 +164,22 @@ class PlanAdmin(EditorAdmin):
         form.page = int(page) if page.isdecimal() and len(page) < 6 else 1  # type: ignore[attr-defined]
         return form
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        """Add the plan's state, what may be done to it, and what happened."""
-        extra: dict[str, Any] = {}
-        if object_id.isdecimal() and Plan.objects.filter(pk=object_id).exists():
-            row = plan_row(plan_id=int(object_id))
-            may = self.has_change_permission(request)
-            buttons = states.plan_buttons(row.id, row.status, row.version, request.get_full_path())
-            extra = {
-                "plan": row,
-                "state": states.plan_state(row.status),
-                "buttons": buttons if may else [],
-                "activity": plan_activity(plan_id=row.id),
-            }
-        return super().change_view(request, object_id, form_url, extra | (extra_context or {}))
+    def offered(self, request: HttpRequest, obj: Plan) -> list[states.Button]:
+        """Return what the plan's status allows, and a copy."""
+        back, buttons = request.get_full_path(), []
+        if self.has_change_permission(request):
+            buttons = states.plan_buttons(obj.pk, obj.status, obj.version, back)
+        if self.has_add_permission(request):
+            buttons.append(states.duplicate_button(obj.pk, obj.version, back))
+        return buttons
+
+    def beside(self, request: HttpRequest, obj: Plan) -> dict[str, Any]:
+        """Return the plan's progress, its state and what happened."""
+        return {
+            "plan": plan_row(plan_id=obj.pk),
+            "state": states.plan_state(obj.status),
+            "activity": plan_activity(plan_id=obj.pk),
+        }
 
     def save_model(
         self, request: HttpRequest, obj: Plan, form: forms.ModelForm, change: bool
@@ -193,10 +189,13 @@ class PlanAdmin(EditorAdmin):
             self.message_user(request, note, messages.WARNING)
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the address that a plan's buttons post to."""
-        do = self.admin_site.admin_view(require_POST(self.do))
+        """Add the addresses that a plan's buttons post to."""
+        do, duplicate = (
+            self.admin_site.admin_view(require_POST(view)) for view in (self.do, self.duplicate)
+        )
         return [
             path("<int:plan_id>/do/<slug:action>/", do, name="plans_plan_do"),
+            path("<int:plan_id>/duplicate/", duplicate, name="plans_plan_duplicate"),
             *super().get_urls(),
         ]
 
@@ -209,6 +208,19 @@ class PlanAdmin(EditorAdmin):
         version = request.POST.get("version", "")
         self._set(request, [plan_id], action, int(version) if version.isdecimal() else None)
         return self.back(request)
+
+    def duplicate(self, request: HttpRequest, plan_id: int) -> HttpResponse:
+        """Copy one plan, and go to the copy: people copy a plan to change it."""
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        try:
+            copy = copies.duplicate_plan(actor=self.actor(request), plan_id=plan_id)
+        except DomainError as refusal:
+            self.message_user(request, refusal_text(refusal), messages.ERROR)
+            return self.back(request)
+        done = gettext("This is the copy of plan #{id}.").format(id=plan_id)
+        self.message_user(request, done, messages.SUCCESS)
+        return redirect("admin:plans_plan_change", copy.pk)
 
     @admin.action(description=_("Pause the selected plans"), permissions=["change"])
     def pause_selected(self, request: HttpRequest, queryset: QuerySet[Plan]) -> None:
@@ -228,11 +240,6 @@ class PlanAdmin(EditorAdmin):
     def remove(self, actor: Actor, obj: Plan) -> None:
         """Delete the plan with its steps."""
         plans.delete_plan(actor=actor, plan_id=obj.pk)
-
-    @admin.display(description="#", ordering="pk")
-    def number(self, plan: Plan) -> str:
-        """Return the id as people write it."""
-        return f"#{plan.pk}"
 
     @admin.display(description=_("status"), ordering="status")
     def state(self, plan: Plan) -> SafeString:
@@ -259,15 +266,6 @@ class PlanAdmin(EditorAdmin):
     def updated(self, plan: Plan) -> SafeString:
         """Return when the plan or one of its steps last changed."""
         return states.moment(plan.updated_at)
-
-    @admin.display(description=_("actions"))
-    def buttons(self, plan: Plan) -> SafeString:
-        """Return the row's buttons."""
-        request = self.request
-        if not self.has_change_permission(request):
-            return SafeString("")
-        buttons = states.plan_buttons(plan.pk, plan.status, plan.version, request.get_full_path())
-        return states.rendered(buttons, f"#{plan.pk}")
 
     def _set(
         self, request: HttpRequest, ids: list[int], action: str, version: int | None = None

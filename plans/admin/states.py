@@ -4,9 +4,10 @@ import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
@@ -44,7 +45,7 @@ def task_buttons(task_id: int, status: str, version: int, back: str) -> list[But
     return [
         Button(
             label=capfirst(str(event.label)),
-            url=_url("admin:plans_task_do", task_id, event, back),
+            url=_url("admin:plans_task_do", task_id, event, back=back),
             version=version,
             is_link=TRANSITIONS[event].needs_remark,
             confirm=_("Skip step #{id}? It will not be done.").format(id=task_id)
@@ -58,34 +59,20 @@ def task_buttons(task_id: int, status: str, version: int, back: str) -> list[But
 def plan_buttons(plan_id: int, status: str, version: int, back: str) -> list[Button]:
     """Return what a person may do to a plan now."""
     return [
-        Button(plan_label(action), _url("admin:plans_plan_do", plan_id, action, back), version)
+        Button(plan_label(action), _url("admin:plans_plan_do", plan_id, action, back=back), version)
         for action, (_target, sources) in PLAN_ACTIONS.items()
         if status in sources
     ]
 
 
-def rendered(buttons: Iterable[Button], name: str) -> SafeString:
-    """Return a list's row of buttons: they post the list's own form elsewhere."""
-    drawn = format_html_join(
-        " ",
-        "{}",
-        (
-            (
-                format_html(
-                    '<a class="step-button" href="{}" aria-label="{} {}">{}</a>',
-                    button.url, button.label, name, button.label,
-                )
-                if button.is_link
-                else format_html(
-                    '<button class="step-button" formaction="{}" name="version" value="{}"'
-                    ' data-confirm="{}" aria-label="{} {}">{}</button>',
-                    button.url, button.version, button.confirm, button.label, name, button.label,
-                ),
-            )
-            for button in buttons
-        ),
-    )  # fmt: skip
-    return format_html('<span class="step-buttons">{}</span>', drawn)
+def duplicate_button(plan_id: int, version: int, back: str) -> Button:
+    """Return the button that copies a plan, whatever its status."""
+    return Button(_("Duplicate"), _url("admin:plans_plan_duplicate", plan_id, back=back), version)
+
+
+def rendered(buttons: Iterable[Button], *, name: str) -> SafeString:
+    """Return a list row's buttons, each called by `name` too: they post the list's own form."""
+    return render_to_string("admin/plans/row_buttons.html", {"buttons": buttons, "name": name})
 
 
 def task_state(status: str) -> SafeString:
@@ -117,6 +104,5 @@ def _badge(name: str, label: str) -> SafeString:
     return format_html('<span class="step-state step-state-{}">{}</span>', name, label)
 
 
-def _url(view: str, object_id: int, action: str, back: str) -> str:
-    query = f"?{urlencode({'next': back})}" if back else ""
-    return reverse(view, args=[object_id, action]) + query
+def _url(view: str, *args: object, back: str) -> str:
+    return f"{reverse(view, args=args)}?{urlencode({'next': back})}"

@@ -39,11 +39,11 @@ class TaskAdmin(EditorAdmin):
     """List, search and filter every step; act on one or many."""
 
     form = StepForm
-    list_display = ("number", "title", "plan_link", "state", "mode", "since", "buttons")
+    list_display = ("number", "title", "plan_link", "state", "mode", "since")
     list_display_links = ("number", "title")
     list_filter = ("status", ProjectFilter, "validation_mode", WaitingFilter)
     list_select_related = ("plan",)
-    search_fields = ("title", "plan__title")
+    search_fields = ("title_folded__contains", "plan__title_folded__contains")
     search_help_text = _("Title of the step or of its plan, or #number")
     ordering = ("-plan_id", "position", "id")
     autocomplete_fields = ("plan",)
@@ -87,30 +87,21 @@ class TaskAdmin(EditorAdmin):
             return True
         return request.method != "POST" and not editable(obj.status)
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        """Add the step's state, what may be done to it, and what happened."""
-        extra: dict[str, Any] = {}
-        obj = Task.objects.filter(pk=object_id).first() if object_id.isdecimal() else None
-        if obj:
-            may = self.has_change_permission(request)
-            back = request.get_full_path()
-            buttons = states.task_buttons(obj.pk, obj.status, obj.version, back) if may else []
-            locked = self._is_locked(request, obj)
-            extra = {
-                "state": states.task_state(obj.status),
-                "buttons": buttons,
-                "locked": may and locked,
-                "activity": task_activity(task_id=obj.pk),
-            }
-            if locked:
-                extra |= dict.fromkeys(("show_save", "show_save_and_continue"), False)
-        return super().change_view(request, object_id, form_url, extra | (extra_context or {}))
+    def offered(self, request: HttpRequest, obj: Task) -> list[states.Button]:
+        """Return what the transition table allows a person."""
+        if not self.has_change_permission(request):
+            return []
+        return states.task_buttons(obj.pk, obj.status, obj.version, request.get_full_path())
+
+    def beside(self, request: HttpRequest, obj: Task) -> dict[str, Any]:
+        """Return the step's state and what happened; no button that saves what is only shown."""
+        locked = self._is_locked(request, obj)
+        return {
+            "state": states.task_state(obj.status),
+            "locked": locked and self.has_change_permission(request),
+            "activity": task_activity(task_id=obj.pk),
+            **(dict.fromkeys(("show_save", "show_save_and_continue"), False) if locked else {}),
+        }
 
     def get_urls(self) -> list[URLPattern]:
         """Add the addresses of a step's buttons and of the preview."""
@@ -169,11 +160,6 @@ class TaskAdmin(EditorAdmin):
         """Delete the step."""
         tasks.delete_task(actor=actor, task_id=obj.pk)
 
-    @admin.display(description="#", ordering="pk")
-    def number(self, task: Task) -> str:
-        """Return the id as people write it."""
-        return f"#{task.pk}"
-
     @admin.display(description=_("plan"), ordering="plan_id")
     def plan_link(self, task: Task) -> SafeString:
         """Return a link to the plan's page."""
@@ -221,15 +207,6 @@ class TaskAdmin(EditorAdmin):
     def since(self, task: Task) -> SafeString:
         """Return when the step came to its state."""
         return states.moment(task.status_since)
-
-    @admin.display(description=_("actions"))
-    def buttons(self, task: Task) -> SafeString:
-        """Return the row's buttons."""
-        request = self.request
-        if not self.has_change_permission(request):
-            return SafeString("")
-        buttons = states.task_buttons(task.pk, task.status, task.version, request.get_full_path())
-        return states.rendered(buttons, f"#{task.pk}")
 
     def _act(
         self, request: HttpRequest, event: TaskEvent, version: int | None = None

@@ -168,6 +168,29 @@ def test_plans_are_paused_resumed_and_archived(ada: Client):
     assert levels(ada.post(f"{url}resume/", {"version": version}, follow=True)) == ["error"]
 
 
+def test_a_plan_is_duplicated_with_its_steps_pending(ada: Client):
+    plan = make_plan(title="Release")
+    make_task(plan, "done", title="one")
+    make_task(plan, "awaiting_human", title="two")
+    for page in (PLANS, f"{PLANS}{plan.pk}/change/"):
+        assert f"{PLANS}{plan.pk}/duplicate/" in ada.get(page).content.decode()
+    answer = ada.post(f"{PLANS}{plan.pk}/duplicate/", follow=True)
+    copy = Plan.objects.get(title="Release (copy)")
+    assert answer.redirect_chain[-1][0] == f"{PLANS}{copy.pk}/change/"
+    assert said(answer) == [("success", f"This is the copy of plan #{plan.pk}.")]
+    assert [(t.title, t.status) for t in copy.tasks.order_by("position")] == [
+        ("one", "pending"), ("two", "pending"),
+    ]  # fmt: skip
+    assert snapshot(plan.tasks.last()).status == "awaiting_human"
+
+
+def test_a_plan_that_is_gone_is_not_duplicated(ada: Client):
+    answer = ada.post(f"{PLANS}999/duplicate/", follow=True)
+    assert said(answer) == [("error", "Plan #999 does not exist.")]
+    assert ada.get(f"{PLANS}999/duplicate/").status_code == 405
+    assert not Plan.objects.exists()
+
+
 def test_deleting_a_selection_with_an_active_step_deletes_none_and_names_it(ada: Client):
     plan = make_plan()
     pending, current = make_task(plan), make_task(plan, "current")

@@ -1,6 +1,7 @@
 """The lists stay fast and findable with 1,000 plans of 50 steps."""
 
 import time
+from urllib.parse import urlencode
 
 import pytest
 from django.db import connection
@@ -116,6 +117,23 @@ def test_steps_are_found_by_project_status_mode_waiting_and_words(ada: Client):
     assert shown(ada, f"{TASKS}?validation_mode__exact=shell") == ["two"]
     assert shown(ada, f"{TASKS}?waiting=yes") == ["one"]
     assert shown(ada, f"{TASKS}?q=other") == ["two"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [("ÉTÉ", True), ("ete", True), ("STRASSE", True), ("100%", True), ("a_b", True),
+     ("STRASSE été", True), ("1%0", False), ("a%b", False), ("ab_", False), ("%", True)],
+)  # fmt: skip
+def test_titles_are_found_in_any_case_and_with_any_accents(ada: Client, typed: str, found: bool):
+    plan = make_plan(title="Été 100% a_b straße")
+    make_task(plan, title="One step")
+    make_task(make_plan(title="Another axb 1000"), title="été 100% a_b Straße")
+    q = urlencode({"q": typed})
+    assert shown(ada, f"{PLANS}?{q}") == [plan.title] * found
+    assert shown(ada, f"{TASKS}?{q}") == ["été 100% a_b Straße", "One step"] * found
+    url = f"/admin/autocomplete/?app_label=plans&model_name=task&field_name=plan&term={typed}"
+    offered = ada.get(url.replace("%", "%25")).json()["results"]
+    assert len(offered) == found
 
 
 def test_the_list_of_plans_tells_progress_and_what_waits(ada: Client):

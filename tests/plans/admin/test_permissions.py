@@ -1,6 +1,8 @@
 """Somebody who may only look sees everything and changes nothing."""
 
 import pytest
+from django.contrib import admin
+from django.contrib.auth.models import User
 
 from plans.models import Plan, Task
 from plans.states import HUMAN_EVENTS
@@ -19,7 +21,14 @@ def test_a_viewer_sees_plans_and_steps_without_anything_to_press(staff):
     for url in (PLANS, TASKS, f"{PLANS}{plan.pk}/change/", f"{TASKS}{tasks[1].pk}/change/"):
         text = viewer.get(url).content.decode()
         assert "A step" in text or "A plan" in text
-        for sign in ("/do/", 'name="_save"', 'id="add-step"', "data-move=", "-delete"):
+        for sign in (
+            "/do/",
+            "/duplicate/",
+            'name="_save"',
+            'id="add-step"',
+            "data-move=",
+            "-delete",
+        ):
             assert sign not in text, (url, sign)
     for url in (PLANS, TASKS):
         assert 'name="action"' not in viewer.get(url).content.decode()
@@ -34,6 +43,7 @@ def test_a_viewer_changes_nothing_by_sending_forms(staff, ada):
     sent = [
         *(viewer.post(f"{TASKS}{task.pk}/do/{event}/", {"remark": "x"}) for event in HUMAN_EVENTS),
         viewer.post(f"{PLANS}{plan.pk}/do/pause/"),
+        viewer.post(f"{PLANS}{plan.pk}/duplicate/"),
         viewer.post(f"{PLANS}{plan.pk}/delete/", {"post": "yes"}),
         viewer.post(f"{TASKS}{pending.pk}/delete/", {"post": "yes"}),
         viewer.post(
@@ -49,6 +59,18 @@ def test_a_viewer_changes_nothing_by_sending_forms(staff, ada):
         viewer.post(TASKS, data)
     assert (snapshot(task), snapshot(pending)) == before
     assert Plan.objects.get().title == "A plan"
+
+
+def test_each_persons_list_has_their_own_buttons_whoever_looks_meanwhile(rf):
+    viewer, ada = User.objects.create_user("viewer"), User.objects.create_superuser("ada")
+    task = make_task(make_plan(), "awaiting_human")
+    for row, url in ((task, TASKS), (task.plan, PLANS)):
+        drawn = []
+        for user in (viewer, ada):
+            request = rf.get(url)
+            request.user = user
+            drawn.append(admin.site.get_model_admin(type(row)).get_list_display(request)[-1])
+        assert ["<button" in buttons(row) for buttons in drawn] == [False, True]
 
 
 def test_steps_on_a_plans_page_ask_for_their_own_permissions(staff, ada):
