@@ -1,5 +1,7 @@
 """Ways in and out: the sign-in page, the one-time link, sign-out, a new password."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth import login, views
 from django.contrib.auth.forms import PasswordChangeForm
@@ -14,6 +16,8 @@ from django.views.decorators.http import require_safe
 from sesame.backends import ModelBackend as LinkBackend
 from sesame.utils import get_query_string
 
+from handoff_site.board.hub import hub
+
 PASSWORD_BACKEND = "django.contrib.auth.backends.ModelBackend"  # noqa: S105 - a class's name
 
 
@@ -24,7 +28,13 @@ class SignIn(views.LoginView):
 
 
 class SignOut(views.LogoutView):
-    """End the session; only by POST, so that no link elsewhere can."""
+    """End the session and its open boards; only by POST, so that no link elsewhere can."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Sign out, then tell the boards."""
+        response = super().post(request, *args, **kwargs)
+        hub().signed_out()
+        return response
 
 
 class PasswordChange(views.PasswordChangeView):

@@ -31,7 +31,10 @@ OVERLAP = 100
 """Ids read again before the page's last one: some commit late, and drawing twice is harmless."""
 
 TICK_SECONDS = 20.0
-"""Between two signs of life; the page counts a longer silence as a broken connection."""
+"""Between two signs of life; the page counts a longer silence as a broken connection.
+
+So long may a socket outlive its person's rights. It names parts only, which are then refused.
+"""
 
 
 class BoardConsumer(AsyncWebsocketConsumer):
@@ -70,6 +73,11 @@ class BoardConsumer(AsyncWebsocketConsumer):
         elif changes:
             names = dict.fromkeys(name for change in changes for name in change.fragments)
             await self._send(last=max(c.event_id for c in changes), fragments=list(names))
+
+    async def person_left(self, _message: dict[str, Any]) -> None:
+        """Close at once when the person has signed out; the tick notices every other end."""
+        if not await self._is_signed_in():
+            await self.close(NOT_SIGNED_IN)
 
     async def _replay(self) -> None:
         query = parse_qs(self.scope.get("query_string", b"").decode("ascii", "replace"))

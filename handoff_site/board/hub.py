@@ -50,11 +50,13 @@ class Hub:
         self.changes: deque[Change] = deque(maxlen=KEPT)
         self.sequence = 0
         self.tail: Tail | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None
 
     async def join(self, channel: str) -> int:
         """Wake `channel` from now on; return the sequence to read from."""
         if self.tail is None:
-            self.tail = self._start(asyncio.get_running_loop())
+            self.loop = asyncio.get_running_loop()
+            self.tail = self._start(self.loop)
         # Events committed before the tail began are in nobody's changes: let it begin first.
         await asyncio.to_thread(self.tail.ready.wait, READY_SECONDS)
         self.channels.add(channel)
@@ -63,6 +65,12 @@ class Hub:
     def leave(self, channel: str) -> None:
         """Stop waking `channel`."""
         self.channels.discard(channel)
+
+    def signed_out(self) -> None:
+        """Have every socket look whether it was its person who just signed out."""
+        loop = self.loop
+        if loop:
+            loop.call_soon_threadsafe(lambda: loop.create_task(self._wake_all("person.left")))
 
     def after(self, sequence: int) -> list[Change] | None:
         """Return the changes past `sequence`; None when they are no longer all kept."""
@@ -83,15 +91,18 @@ class Hub:
         for event in events:
             self.sequence += 1
             self.changes.append(Change(self.sequence, event.pk, fragments_of(event)))
+        await self._wake_all("feed.advanced")
+
+    async def _wake_all(self, reason: str) -> None:
         try:
             async with asyncio.timeout(WAKE_SECONDS):
-                await asyncio.gather(*map(self._wake, tuple(self.channels)))
+                await asyncio.gather(*(self._wake(channel, reason) for channel in self.channels))
         except (RedisError, OSError) as error:
             logger.warning("Redis is away (%s): the boards look by themselves", error)
 
-    async def _wake(self, channel: str) -> None:
+    async def _wake(self, channel: str, reason: str) -> None:
         with contextlib.suppress(ChannelFull):
-            await get_channel_layer().send(channel, {"type": "feed.advanced"})
+            await get_channel_layer().send(channel, {"type": reason})
 
 
 @cache

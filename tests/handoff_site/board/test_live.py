@@ -62,5 +62,15 @@ def test_signing_out_leads_back_to_the_sign_in_page(site: Site, person) -> None:
     expect(page).to_have_url(f"{site.url}/sign-in/")
 
 
+def test_signing_out_in_one_tab_ends_the_others_at_once(site: Site, person) -> None:
+    page = person(username="two-tabs")
+    other = page.context.new_page()
+    other.goto(site.url)
+    other.wait_for_selector("#live[data-state=live]")
+    page.locator(".menu summary").click()
+    page.get_by_role("button", name="Sign out").click()
+    expect(other).to_have_url(f"{site.url}/sign-in/?next=/", timeout=8000)  # no tick comes so soon
+
+
 def test_the_address_of_parts_wants_a_signed_in_person(site: Site) -> None:
     assert httpx.get(f"{site.url}/board/fragments?n=for-you").status_code == 401

@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+import httpx
 import pytest
 import websockets
 
@@ -11,8 +12,12 @@ from tests.serving import Site
 ASK = "coordination.services.messages.ask"
 
 
-def connect(site: Site, *, cookie: str = "", origin: str | None = None, host: str = "", last=0):
-    headers = {"Cookie": f"handoff_session={cookie}"}
+def connect(
+    site: Site, *, cookie: str = "", origin: str | None = None, host: str = "", last=0, headers=()
+):
+    headers = dict(headers)
+    if cookie:
+        headers["Cookie"] = f"handoff_session={cookie}"
     if host:
         headers["Host"] = host
     return websockets.connect(
@@ -58,6 +63,22 @@ async def test_a_stranger_is_refused(site: Site) -> None:
     with pytest.raises(websockets.InvalidStatus):
         async with connect(site, cookie="nobody"):
             pass
+
+
+async def test_a_token_opens_no_socket(site: Site, cookie: str) -> None:
+    api_key = site.scribe("tests.services.agent_key.make_api_key", username="admin")
+    agent_key = site.scribe("tests.services.agent_key.make", session="panel")
+    bearer = {"Authorization": f"Bearer {api_key}"}
+    async with httpx.AsyncClient(base_url=site.url, headers=bearer) as elsewhere:
+        assert (await elsewhere.get("/api/board")).status_code == 200
+    for key in (api_key, agent_key):
+        with pytest.raises(websockets.InvalidStatus) as refused:
+            async with connect(site, headers={"Authorization": f"Bearer {key}"}):
+                pass
+        assert refused.value.response.status_code == 403
+        with pytest.raises(websockets.InvalidStatus):
+            async with connect(site, cookie=key):
+                pass
 
 
 async def test_bad_frames_change_nothing(site: Site, cookie: str) -> None:
