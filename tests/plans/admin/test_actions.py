@@ -5,7 +5,7 @@ from django.test import Client
 
 from coordination.models import Event
 from plans.models import Plan, Task
-from plans.states import HUMAN_EVENTS, TRANSITIONS, TaskStatus
+from plans.states import HUMAN_EVENTS
 from tests.plans.admin.pages import fields_of, levels, said
 from tests.plans.factories import make_plan, make_task, snapshot
 
@@ -20,21 +20,6 @@ def do(client: Client, task: Task, event: str, **data: object):
 def select(client: Client, url: str, action: str, rows: list, **data: object):
     data = {"action": action, "_selected_action": [row.pk for row in rows], **data}
     return client.post(url, data, follow=True)
-
-
-@pytest.mark.parametrize("event", HUMAN_EVENTS)
-@pytest.mark.parametrize("status", TaskStatus.values)
-def test_a_button_does_what_the_table_says_and_nothing_else(ada: Client, event, status: str):
-    task = make_task(make_plan(), status)
-    answer = do(ada, task, event, version=task.version, remark="Again")
-    row = TRANSITIONS[event]
-    if status in row.sources:
-        assert levels(answer) == ["success"]
-        assert snapshot(task).status == row.target
-    else:
-        assert levels(answer) == ["error"]
-        assert snapshot(task).status == status
-        assert not Event.objects.exists()
 
 
 def test_the_buttons_offered_are_those_of_the_table(ada: Client):
