@@ -4,6 +4,7 @@ import contextlib
 import errno
 import fcntl
 import secrets
+import signal
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,6 +30,16 @@ class Welcome:
     name: str
     password: str
     link: str
+
+
+def stop_on_signals() -> None:
+    """Have SIGTERM stop this process as Ctrl-C does, even where a shell had SIGINT ignored.
+
+    Shells start background jobs with SIGINT ignored; until uvicorn takes both over, that would
+    lose the signal of a stop that comes early.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
 
 
 def claim(host: str, port: int) -> socket.socket:

@@ -7,11 +7,9 @@ milliseconds, and agents, who only append events, never wait for it.
 import contextlib
 import datetime as dt
 import logging
-import signal
 import threading
 import time
 from collections.abc import Iterator
-from types import FrameType
 
 from django.conf import settings
 from django.db import Error, connection, transaction
@@ -187,23 +185,14 @@ def settled_up_to(cursor: int, found: list[Event], now: dt.datetime) -> int:
 
 @contextlib.contextmanager
 def beside(*, site: str) -> Iterator[None]:
-    """Send notifications while the body runs, where HANDOFF_NOTIFY says that this process does.
-
-    SIGTERM interrupts the body as Ctrl-C does, so that the duty is handed on at once.
-    """
+    """Send notifications while the body runs, where HANDOFF_NOTIFY says that this process does."""
     if settings.NOTIFY != "web":
         yield
         return
     worker = Worker(site=settings.PUBLIC_URL or site)
-    former = signal.signal(signal.SIGTERM, _interrupt)
     worker.start()
     try:
         yield
     finally:
         worker.stop()
         worker.join(STOP_SECONDS)
-        signal.signal(signal.SIGTERM, former)
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

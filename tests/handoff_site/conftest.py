@@ -32,7 +32,10 @@ def free_port() -> int:
 
 
 class Served:
-    """A `manage.py serve` process, its output as it comes."""
+    """A `manage.py serve` process, its output as it comes.
+
+    It starts with SIGINT ignored, as a shell's background jobs do.
+    """
 
     def __init__(self, database: Path, port: int, **environment: str) -> None:
         self.port = port
@@ -46,6 +49,7 @@ class Served:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
         )
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()

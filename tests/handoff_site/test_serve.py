@@ -15,7 +15,7 @@ import pytest
 import websockets.sync.client
 from django.core.management import CommandError, call_command
 
-from tests.conftest import PROJECT, clean_environment
+from tests.conftest import PROJECT, clean_environment, wait_until
 from tests.databases import rows, sqlite_only
 from tests.handoff_site.conftest import Served, free_port
 
@@ -176,6 +176,14 @@ def test_too_old_a_python_is_one_clear_line(tmp_path: Path):
     assert "Python 3.11" in said[0]
     assert "3.9.2" in said[0]
     assert not (tmp_path / ".venv").exists()
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_that_comes_early_is_no_less_a_stop(serve: Start, sent: signal.Signals):
+    served = serve()
+    wait_until(lambda: served.output, seconds=30, what="its first line")
+    assert served.stop(sent) == 0
+    assert "Arrêté." in served.output
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])

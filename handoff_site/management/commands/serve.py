@@ -50,10 +50,16 @@ class Command(BaseCommand):
         parser.add_argument("--port", default=settings.PORT, type=int, help="port to listen on")
 
     def handle(self, *, host: str, port: int, **_options: Any) -> None:
+        """Serve until SIGINT or SIGTERM, whenever it comes."""
+        startup.stop_on_signals()
+        with contextlib.suppress(KeyboardInterrupt):
+            self._serve(host, port)
+        self.stdout.write(_("Stopped."))
+
+    def _serve(self, host: str, port: int) -> None:
         """Refuse early and clearly, then serve."""
         self._check(host, port)
-        listener = startup.claim(host, port)
-        with contextlib.closing(listener), contextlib.suppress(KeyboardInterrupt):
+        with contextlib.closing(startup.claim(host, port)) as listener:
             startup.prepare_database()
             for problem in run_checks(tags=[Tags.database], databases=["default"]):
                 self.stderr.write(" ".join(filter(None, (problem.msg, problem.hint))))
@@ -64,7 +70,6 @@ class Command(BaseCommand):
             Pruner().start()
             with notifications.beside(site=site):
                 self._server(host, port).run(sockets=[listener])
-        self.stdout.write(_("Stopped."))
 
     def _check(self, host: str, port: int) -> None:
         problems = run_checks()
