@@ -65,6 +65,9 @@ let last = desk.dataset.last;
 let socket = null;
 let heard = 0;
 let pause = 250;
+let leaving = false; /* signed out on this very page, which goes where the form leads */
+
+addEventListener("beforeunload", () => { leaving = true; });
 
 function connect() {
   socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}/ws/board?last=${last}`);
@@ -79,7 +82,7 @@ function connect() {
   socket.onclose = (closed) => {
     live.dataset.state = "broken";
     live.textContent = live.dataset.broken;
-    if (closed.code === 4401) return location.reload();
+    if (closed.code === 4401) return leaving || location.reload();
     setTimeout(connect, pause + Math.random() * 250);
     pause = Math.min(pause * 2, 4000);
   };
@@ -174,9 +177,10 @@ new MutationObserver(() => {
   dialog.querySelector("[role=alert]")?.closest(".field")?.querySelector("input, textarea, select")?.focus();
 }).observe(dialog, { childList: true });
 
-new MutationObserver(() => {
+new MutationObserver((changes) => {
   panel.hidden = !panel.childElementCount;
-  panel.querySelector("[autofocus]")?.focus();
+  /* Opened, not redrawn by what others do: a focus elsewhere stays there. */
+  if (changes.some((change) => change.target === panel)) panel.querySelector("[autofocus]")?.focus();
   age();
 }).observe(panel, { childList: true, subtree: true });
 

@@ -103,6 +103,19 @@ def test_two_people_press_the_same_button_and_one_is_told(site: Site, person, aw
     expect(card.locator(".refusal")).to_contain_text("done")
 
 
+def test_an_open_thread_that_grows_takes_no_focus(site: Site, person) -> None:
+    mine = site.scribe(ASK, actor="app", to="human", subject="Typed into", body="x")
+    read = site.scribe(ASK, actor="panel", to="app", subject="Only read", body="x")
+    page = person()
+    page.locator(f"#question-{read}").click()
+    expect(page.locator("#panel [data-do=close-panel]")).to_be_focused()
+    page.locator(f"#answer-to-{mine}").focus()
+    site.scribe("coordination.services.messages.answer", actor="app", message_id=read, body="New")
+    expect(page.locator("#panel .answer")).to_contain_text("New")
+    page.keyboard.type("Still here")
+    expect(page.locator(f"#answer-to-{mine}")).to_have_value("Still here")
+
+
 def test_half_typed_text_outlives_what_others_do(site: Site, person) -> None:
     asked = site.scribe(ASK, actor="app", to="human", subject="Slow typist", body="x")
     page = person()
