@@ -61,7 +61,7 @@ def list_messages(request: SignedInRequest, filters: Query[HistoryFilters]) -> l
     """List questions that match every filter given, newest first."""
     for field in ("from_session", "to_session"):
         key = getattr(filters, field)
-        if key and not Session.objects.filter(key=key).exists():
+        if key and not session_selectors.is_known(key):
             raise message_services.unknown_session(field, key)
     return message_selectors.history(**filters.dict())
 

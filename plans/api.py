@@ -8,7 +8,6 @@ from django.http import HttpResponse
 from ninja import Query, Router, Status
 
 from coordination.api import SignedInRequest, acting
-from coordination.models import Session
 from coordination.schemas import LIMIT_MAX, Id
 from coordination.selectors import events as event_selectors
 from coordination.selectors import messages as message_selectors
@@ -64,7 +63,7 @@ def read_board(request: SignedInRequest) -> dict[str, Any]:
 @router.get("/plans", response=list[PlanOut], tags=["plans"])
 def list_plans(request: SignedInRequest, filters: Query[PlanFilters]) -> list[PlanRow]:
     """List the plans that match every filter given, in queue order."""
-    if filters.project and not Session.objects.filter(key=filters.project).exists():
+    if filters.project and not session_selectors.is_known(filters.project):
         raise unknown_session("project", filters.project)
     status = "" if filters.status == "all" else filters.status
     return plan_selectors.plans(project=filters.project, status=status)

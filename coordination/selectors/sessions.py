@@ -4,7 +4,7 @@ import datetime as dt
 from collections import Counter
 from dataclasses import dataclass
 
-from django.db import models
+from django.db import connection, models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -55,6 +55,17 @@ class Health:
     summary: dict[str, int]
     waiting: list[WaitingQuestion]
     waiting_total: int
+
+
+def is_known(key: str) -> bool:
+    """Tell whether a participant exists.
+
+    Plain SQL, for both engines: each question asks this first, and building the same query anew
+    was a sixth of a whole mf_ask.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM coordination_session WHERE key = %s", [key])
+        return cursor.fetchone() is not None
 
 
 def sessions() -> list[Session]:

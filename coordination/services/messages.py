@@ -9,6 +9,7 @@ from coordination import events
 from coordination.actors import Actor
 from coordination.errors import Conflict, Invalid, NotFound
 from coordination.models import Message, MessageStatus, Session
+from coordination.selectors.sessions import is_known
 from coordination.text import checked_line, checked_text, fold, require
 
 
@@ -24,7 +25,7 @@ def ask(*, actor: Actor, to: str, subject: str, body: str) -> Message:
             "to",
             _("to: {session} cannot ask itself; choose another session.").format(session=to),
         )
-    if not Session.objects.filter(key=to).exists():
+    if not is_known(to):
         raise unknown_session("to", to)
     return _open_question(actor=actor, to=to, subject=subject, body=body)
 
