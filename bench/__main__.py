@@ -5,10 +5,11 @@ import sys
 import time
 from dataclasses import asdict
 
-from bench import search, start, tools, waiting, writes
+from bench import growth, search, start, tools, waiting, writes
 from bench.database import PROJECT
 
 MEASURES = {
+    "growth": growth.measure,
     "search": search.measure,
     "start": start.measure,
     "tools": tools.measure,

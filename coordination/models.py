@@ -117,7 +117,9 @@ class Message(models.Model):
             ),
         ]
         indexes: ClassVar = [
-            models.Index("to_session", "status", "created_at", "id",
+            # Sender and parent last: what waits is counted without a look at each message, which
+            # SQLite does only where the index has the parent that its own condition is about.
+            models.Index("to_session", "status", "created_at", "id", "from_session", "parent",
                          condition=Q(parent__isnull=True), name="question_inbox"),
             models.Index("created_at", "id",
                          condition=Q(parent__isnull=True), name="question_history"),
@@ -128,7 +130,9 @@ class Message(models.Model):
                          condition=Q(parent__isnull=True), name="question_received"),
             models.Index("status", "created_at", "id",
                          condition=Q(parent__isnull=True), name="question_status"),
-            models.Index("parent", "created_at", "id", name="message_thread"),
+            # Of answers alone: SQLite would read an inbox through all that have no parent.
+            models.Index("parent", "created_at", "id",
+                         condition=Q(parent__isnull=False), name="message_thread"),
         ]  # fmt: skip
 
     def __str__(self) -> str:

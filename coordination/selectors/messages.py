@@ -74,7 +74,7 @@ def inbox(*, session: str, status: str = MessageStatus.OPEN, limit: int = 50) ->
     total = 0
     for one in statuses:
         parts = _addressed(session, one)
-        total += sum(part[:COUNT_CAP].count() for part in parts)
+        total += sum(part.order_by()[:COUNT_CAP].count() for part in parts)
         if len(items) < limit:
             rows = [
                 row

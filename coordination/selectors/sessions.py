@@ -111,5 +111,5 @@ def health(*, now: dt.datetime | None = None) -> Health:
         sessions=rows,
         summary={bucket.value: counts[bucket] for bucket in Bucket},
         waiting=[WaitingQuestion(*values) for values in shown] if stale else [],
-        waiting_total=waiting[:COUNT_CAP].count() if stale else 0,
+        waiting_total=waiting.order_by()[:COUNT_CAP].count() if stale else 0,
     )

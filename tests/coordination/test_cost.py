@@ -1,0 +1,99 @@
+"""What reading an inbox costs does not grow with what is stored: it keeps to ranges of an index."""
+
+import datetime as dt
+import re
+from collections.abc import Callable
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from coordination.models import Message
+from coordination.selectors import messages, sessions
+from tests.plans.factories import PANEL
+
+pytestmark = pytest.mark.django_db
+
+ROWS = 3000
+
+
+@pytest.fixture(autouse=True)
+def many() -> None:
+    """Fill an inbox with settled and open questions, to panel and to everyone."""
+    now = timezone.now()
+    Message.objects.bulk_create(
+        Message(
+            from_session_id="app", to_session_id=("panel", None)[n % 2], subject=f"Q{n}",
+            subject_folded=f"q{n}", body="b", status="closed" if n < ROWS * 0.8 else "open",
+            created_at=now + dt.timedelta(seconds=n),
+        )
+        for n in range(ROWS)
+    )  # fmt: skip
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("ANALYZE coordination_message")
+            # It has the pages in memory; and tells the visible ones only once it was vacuumed.
+            cursor.execute("SET LOCAL random_page_cost = 1")
+            cursor.execute("SET LOCAL enable_seqscan = off")
+            cursor.execute("SET LOCAL enable_bitmapscan = off")
+
+
+def ways_of(read: Callable[[], object]) -> list[str]:
+    """Return how the engine finds messages in each query; the values are bound, as they are run."""
+    found: list[str] = []
+
+    def explain(execute, sql, params, many, context):
+        if connection.vendor == "sqlite":
+            rows = connection.connection.execute(
+                f"EXPLAIN QUERY PLAN {sql.replace('%s', '?')}", params or ()
+            )
+            found.extend(row[3] for row in rows if "coordination_message" in row[3])
+        else:
+            with connection.connection.cursor() as cursor:
+                cursor.execute(f"EXPLAIN (COSTS OFF) {sql}", params)
+                text = "\n".join(row[0] for row in cursor.fetchall())
+            found.extend(re.findall(r"\w[\w ]+ on coordination_message.*(?:\n.*Cond: .*)?", text))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(explain):
+        read()
+    return found
+
+
+def counts_in_the_inbox(way: str) -> bool:
+    """Tell whether rows are counted in the inbox's index alone, in a range of both its columns."""
+    if connection.vendor == "sqlite":
+        return "USING COVERING INDEX question_inbox (to_session_id=? AND status=?)" in way
+    return bool(re.match("Index Only Scan.* question_inbox .*\n.*to_session_id.*status", way))
+
+
+def reads_a_range(way: str) -> bool:
+    """Tell whether only questions in the state asked for are read, in order."""
+    if connection.vendor == "sqlite":
+        return "question_inbox (to_session_id=? AND status=?)" in way
+    return bool(re.match("Index Scan .*\n.*Cond: .*status", way))
+
+
+def test_what_waits_for_an_agent_is_counted_in_an_index_alone():
+    ways = ways_of(lambda: messages.open_count(session=PANEL.session))
+    assert len(ways) == 2
+    assert all(map(counts_in_the_inbox, ways)), ways
+
+
+def test_an_inbox_reads_a_page_of_an_index_and_counts_in_it():
+    ways = ways_of(lambda: messages.inbox(session=PANEL.session))
+    assert len(ways) == 4
+    assert all(map(counts_in_the_inbox, ways[:2])), ways
+    assert all(map(reads_a_range, ways[2:])), ways
+
+
+def test_what_waits_for_stale_sessions_is_counted_in_an_index_alone():
+    *_session, _shown, counted = ways_of(sessions.health)
+    assert counts_in_the_inbox(counted), counted
+
+
+def test_a_thread_reads_its_own_answers_only():
+    question = Message.objects.earliest("id")
+    (answers,) = ways_of(lambda: messages.thread(message_id=question.pk))[2:]
+    assert "message_thread" in answers
+    assert "parent_id" in answers
