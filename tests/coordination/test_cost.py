@@ -11,6 +11,7 @@ from django.utils import timezone
 from coordination.models import Message
 from coordination.selectors import messages, sessions
 from tests.plans.factories import PANEL
+from tests.query_plans import know_the_tables, plans_of
 
 pytestmark = pytest.mark.django_db
 
@@ -29,35 +30,13 @@ def many() -> None:
         )
         for n in range(ROWS)
     )  # fmt: skip
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute("ANALYZE coordination_message")
-            # It has the pages in memory; and tells the visible ones only once it was vacuumed.
-            cursor.execute("SET LOCAL random_page_cost = 1")
-            cursor.execute("SET LOCAL enable_seqscan = off")
-            cursor.execute("SET LOCAL enable_bitmapscan = off")
+    know_the_tables("coordination_message")
 
 
 def ways_of(read: Callable[[], object]) -> list[str]:
-    """Return how the engine finds messages in each query; the values are bound, as they are run."""
-    found: list[str] = []
-
-    def explain(execute, sql, params, many, context):
-        if connection.vendor == "sqlite":
-            rows = connection.connection.execute(
-                f"EXPLAIN QUERY PLAN {sql.replace('%s', '?')}", params or ()
-            )
-            found.extend(row[3] for row in rows if "coordination_message" in row[3])
-        else:
-            with connection.connection.cursor() as cursor:
-                cursor.execute(f"EXPLAIN (COSTS OFF) {sql}", params)
-                text = "\n".join(row[0] for row in cursor.fetchall())
-            found.extend(re.findall(r"\w[\w ]+ on coordination_message.*(?:\n.*Cond: .*)?", text))
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(explain):
-        read()
-    return found
+    """Return how the engine finds messages, each time that a query looks for some."""
+    each = r".*coordination_message.*(?:\n.*Cond: .*)?"
+    return [way.strip(" ->") for plan in plans_of(read) for way in re.findall(each, plan)]
 
 
 def counts_in_the_inbox(way: str) -> bool:
