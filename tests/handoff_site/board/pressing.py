@@ -1,9 +1,11 @@
 """Press what a page offers, by mouse or by keyboard, and keep count of what was not pressed."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from playwright.sync_api import Page, expect
+import pytest
+from playwright.sync_api import Browser, Page, expect
 
 WAYS = ("mouse", "keyboard")
 
@@ -34,6 +36,15 @@ Scene = Callable[..., Iterator[str]]
 """What is done with a page: yields each control to press, then looks at what came of it."""
 
 
+class Scenes(list[Scene]):
+    """The scenes of a module: each is added by decorating it."""
+
+    def __call__(self, play: Scene) -> Scene:
+        """Add a scene."""
+        self.append(play)
+        return play
+
+
 @dataclass
 class Hand:
     """One way to press, and what it has seen and pressed."""
@@ -58,8 +69,33 @@ class Hand:
             assert control.evaluate("control => control.tabIndex") >= 0, selector
             control.focus()
             expect(control).to_be_focused()
-            self.page.keyboard.press("Enter")
+            ticked = control.evaluate("control => control.type === 'checkbox'")
+            self.page.keyboard.press("Space" if ticked else "Enter")
         self.played += 1
+
+    def left_out(self, scenes: int) -> set[str]:
+        """Return what was seen and never pressed, once every scene has been played."""
+        if self.played < scenes:
+            pytest.skip("the census wants every scene to have been played")
+        assert self.seen & self.pressed
+        return self.seen - self.pressed
+
+
+@contextmanager
+def two_hands(browser: Browser, parts: str) -> Iterator[dict[str, Hand]]:
+    """Open a page for each way to press; an error on one fails the test that closes them."""
+    errors: list[str] = []
+    made = {}
+    for way in WAYS:
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page.set_default_timeout(20_000)  # a busy machine is no failure
+        page.on("dialog", lambda dialog: dialog.accept())
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        made[way] = Hand(page, way, parts)
+    yield made
+    for hand in made.values():
+        hand.page.close()
+    assert errors == []
 
 
 def clear() -> None:

@@ -1,8 +1,13 @@
-"""Read a page as a browser does: the fields of a form, what the messages say."""
+"""Read a page as a browser does; make, in another process, what a page is about."""
 
+import datetime as dt
 from html.parser import HTMLParser
 
-from coordination.models import Session
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from coordination.models import AgentToken, ApiToken, Session
+from tests.plans.factories import make_plan, make_task
 
 
 class FormReader(HTMLParser):
@@ -76,3 +81,26 @@ def refusals(response) -> list[str]:
 def add_session(key: str) -> None:
     """Give a test a project of its own."""
     Session.objects.create(key=key)
+
+
+def add_step(status: str = "pending") -> int:
+    """Make a step in a plan of its own."""
+    return int(make_task(make_plan(), status).pk)
+
+
+def add_plan(status: str = "active", steps: int = 1) -> tuple[int, list[int]]:
+    """Make a plan with its steps: its id, and theirs."""
+    plan = make_plan(status=status)
+    return int(plan.pk), [int(make_task(plan, title=f"Step {n}").pk) for n in range(steps)]
+
+
+def add_token(kind: str) -> int:
+    """Make a token of an agent or of a person."""
+    token = (
+        AgentToken(session_id="panel", expires_at=timezone.now() + dt.timedelta(days=1))
+        if kind == "agent"
+        else ApiToken(user=User.objects.get(username="admin"))
+    )
+    token.name = token.key_hash = f"{kind}-{timezone.now()}"
+    token.save()
+    return int(token.pk)

@@ -7,6 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
+from tests.conftest import wait_until
 from tests.serving import Site
 
 pytestmark = pytest.mark.browser
@@ -81,8 +82,16 @@ def test_steps_are_dragged_into_another_order(admin, plan) -> None:
     first.locator(".step-handle").hover()
     page.mouse.down()
     box = third.bounding_box()
-    page.mouse.move(box["x"] + 20, box["y"] + box["height"] / 2, steps=8)
-    page.mouse.move(box["x"] + 20, box["y"] + box["height"] - 2, steps=8)
+    x, bottom = box["x"] + 20, box["y"] + box["height"] - 2
+    page.mouse.move(x, bottom, steps=8)
+
+    def made_way() -> bool:
+        """Stir, as a hand does: rows make way one after another."""
+        page.mouse.move(x, bottom - 1)
+        page.mouse.move(x, bottom)
+        return titles(page) == ["Second", "Third", "First"]
+
+    wait_until(made_way, what="the order dragged to")
     page.mouse.up()
     assert titles(page) == ["Second", "Third", "First"]
     save(page)
@@ -220,6 +229,29 @@ def test_on_a_phone_the_page_does_not_scroll_sideways(admin, plan) -> None:
     width = page.locator("#steps").evaluate("box => box.scrollWidth - box.clientWidth")
     assert width <= 0
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_button_of_the_lists_is_in_sight(admin, project, site, width: int) -> None:
+    title = "Said in as many words as people take"
+    _plan, (step,) = site.scribe.plan(project, title, title)
+    site.scribe.promote(project)
+    site.scribe("plans.services.transitions.submit_for_human", actor=project, task_id=step)
+    page = admin("/admin/", viewport={"width": width, "height": 900})
+    french = {"name": "handoff_language", "value": "fr", "url": site.url}
+    page.context.add_cookies([french])  # its words are the longer ones
+    for name in ("plan", "task"):
+        page.goto(f"{site.url}/admin/plans/{name}/?project={project}")
+        cells = page.locator("#result_list .field-buttons")
+        expect(cells.first).to_contain_text("Archiver" if name == "plan" else "Valider")
+        for cell in cells.all():
+            assert cell.evaluate(
+                """cell => [...cell.querySelectorAll(".step-button")].every((button) => {
+                  const [inner, outer] = [button, cell].map((part) => part.getBoundingClientRect());
+                  return inner.right <= Math.min(outer.right, innerWidth - 16)  // its margin
+                    && inner.left >= outer.left && inner.top >= outer.top
+                    && inner.bottom <= outer.bottom; })"""
+            )
 
 
 def serious(page: Page, part: str) -> list[str]:
