@@ -7,6 +7,8 @@ from ninja import Schema
 from pydantic import AfterValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from coordination.selectors.sessions import COUNT_CAP, Health
+
 ID_MAX = 2**63 - 1
 """The largest id a database holds."""
 
@@ -64,7 +66,12 @@ class HealthOut(Schema):
     sessions: list[PresenceOut]
     summary: dict[str, int]
     waiting: list[WaitingOut]
-    waiting_total: int
+    waiting_total: Annotated[int, Field(description=f"Counting stops at {COUNT_CAP}.")]
+
+    @staticmethod
+    def resolve_waiting_total(found: Health) -> int:
+        """Return the count alone."""
+        return found.waiting_total.count
 
 
 class HistoryFilters(Schema):

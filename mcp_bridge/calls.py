@@ -111,12 +111,12 @@ async def finish(call: Admitted, progress: Progress) -> str:
 def inbox_line(actor: Actor) -> str:
     """Return the line that reminds an agent of its inbox; agents forget it."""
     try:
-        count = open_count(session=actor.session)
+        waiting = open_count(session=actor.session)
     except Error:  # what was asked is done: a failing reminder must not say otherwise
         return ""
-    if not count:
+    if not waiting.count:
         return ""
-    return "\n" + _("✉ {n} open question(s) for you: mf_inbox").format(n=count)
+    return "\n" + _("✉ {n} open question(s) for you: mf_inbox").format(n=waiting)
 
 
 def refusal(message: str) -> str:

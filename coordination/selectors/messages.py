@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from coordination.errors import NotFound
 from coordination.models import HUMAN, Message, MessageStatus
 from coordination.selectors.search import newest_matching
-from coordination.selectors.sessions import COUNT_CAP
+from coordination.selectors.sessions import COUNT_CAP, Total, oldest_open
 from coordination.text import fold
 
 INBOX_ORDER = (MessageStatus.OPEN, MessageStatus.ANSWERED, MessageStatus.CLOSED)
@@ -51,10 +51,10 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The first rows of a list and how many there are, counted up to `COUNT_CAP`."""
+    """The first rows of a list and how many there are."""
 
     items: list[Question]
-    total: int
+    total: Total
 
 
 _QUESTION_FIELDS = (
@@ -71,10 +71,10 @@ def inbox(*, session: str, status: str = MessageStatus.OPEN, limit: int = 50) ->
     """
     statuses = INBOX_ORDER if status == "all" else (MessageStatus(status),)
     items: list[Question] = []
-    total = 0
+    counts: list[int] = []
     for one in statuses:
         parts = _addressed(session, one)
-        total += sum(part.order_by()[:COUNT_CAP].count() for part in parts)
+        counts += [part.order_by()[: COUNT_CAP + 1].count() for part in parts]
         if len(items) < limit:
             rows = [
                 row
@@ -83,25 +83,25 @@ def inbox(*, session: str, status: str = MessageStatus.OPEN, limit: int = 50) ->
             ]
             rows.sort(key=lambda row: (row.created_at, row.id))
             items += rows[: limit - len(items)]
-    return Page(items, total)
+    return Page(items, Total.of(*counts))
 
 
-def open_count(*, session: str) -> int:
-    """Count the open questions that wait for `session`, up to `COUNT_CAP` of each kind.
+def open_count(*, session: str) -> Total:
+    """Count the open questions that wait for `session`.
 
     Plain SQL, for both engines: most replies to agents carry this count, and building the same
     query anew each time took longer than the question it came with.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_OPEN_COUNT, [session, COUNT_CAP, session, COUNT_CAP])
-        return int(cursor.fetchone()[0])
+        cursor.execute(_OPEN_COUNT, [session, COUNT_CAP + 1, session, COUNT_CAP + 1])
+        return Total.of(*cursor.fetchone())
 
 
 _OPEN_COUNT = """
     SELECT (SELECT count(*) FROM (SELECT 1 FROM coordination_message
              WHERE parent_id IS NULL AND status = 'open' AND to_session_id = %s
-             LIMIT %s) AS own)
-         + (SELECT count(*) FROM (SELECT 1 FROM coordination_message
+             LIMIT %s) AS own),
+           (SELECT count(*) FROM (SELECT 1 FROM coordination_message
              WHERE parent_id IS NULL AND status = 'open' AND to_session_id IS NULL
                AND from_session_id <> %s
              LIMIT %s) AS for_everyone)
@@ -160,9 +160,7 @@ def waiting_for_people(*, stale: Sequence[str], limit: int = 100) -> list[Questi
 
     Those to `human`, and those whose addressee is `stale`: nobody else will answer them.
     """
-    rows = Message.objects.filter(
-        parent__isnull=True, status=MessageStatus.OPEN, to_session__in=[HUMAN, *stale]
-    )
+    rows = Message.objects.filter(pk__in=oldest_open(to=[HUMAN, *stale], limit=limit))
     return _questions(rows.order_by("created_at", "id"), limit)
 
 

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import connection, models
@@ -24,6 +25,22 @@ class Bucket(models.TextChoices):
     ACTIVE = "active", _("active")
     IDLE = "idle", _("idle")
     STALE = "stale", _("stale")
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """How many there are; where a count was capped, at least so many."""
+
+    count: int
+    capped: bool
+
+    @classmethod
+    def of(cls, *counts: int) -> "Total":
+        """Add up counts, each of which stopped one past `COUNT_CAP`."""
+        return cls(sum(min(n, COUNT_CAP) for n in counts), any(n > COUNT_CAP for n in counts))
+
+    def __str__(self) -> str:
+        return f"{self.count}+" if self.capped else str(self.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +71,7 @@ class Health:
     sessions: list[Presence]
     summary: dict[str, int]
     waiting: list[WaitingQuestion]
-    waiting_total: int
+    waiting_total: Total
 
 
 def is_known(key: str) -> bool:
@@ -100,16 +117,46 @@ def health(*, now: dt.datetime | None = None) -> Health:
     ]
     rows.sort(key=lambda row: (row.age is None, row.age or 0, row.key))
     stale = [row.key for row in rows if row.bucket == Bucket.STALE]
-    waiting = Message.objects.filter(
-        parent__isnull=True, status=MessageStatus.OPEN, to_session__in=stale
-    )
-    shown = waiting.order_by("created_at", "id").values_list(
-        "id", "from_session", "to_session", "subject", "created_at"
-    )[:STALE_SHOWN]
     counts = Counter(row.bucket for row in rows)
     return Health(
         sessions=rows,
         summary={bucket.value: counts[bucket] for bucket in Bucket},
-        waiting=[WaitingQuestion(*values) for values in shown] if stale else [],
-        waiting_total=waiting.order_by()[:COUNT_CAP].count() if stale else 0,
+        waiting=_waiting(stale),
+        waiting_total=_waiting_total(stale),
     )
+
+
+def oldest_open(*, to: Sequence[str], limit: int) -> list[int]:
+    """Return the ids of the oldest open questions to any of the sessions `to`.
+
+    One page of the inbox's index for each session: SQLite would look for them all at once among
+    the open questions to everyone else.
+    """
+    found: list[tuple[object, int]] = []
+    with connection.cursor() as cursor:
+        for key in to:
+            cursor.execute(_OLDEST_OPEN, [key, limit])
+            found += cursor.fetchall()
+    return [number for _created_at, number in sorted(found)[:limit]]
+
+
+_OLDEST_OPEN = """
+    SELECT created_at, id FROM coordination_message
+    WHERE parent_id IS NULL AND status = 'open' AND to_session_id = %s
+    ORDER BY created_at, id LIMIT %s
+"""
+
+
+def _waiting(stale: list[str]) -> list[WaitingQuestion]:
+    rows = Message.objects.filter(pk__in=oldest_open(to=stale, limit=STALE_SHOWN))
+    values = rows.order_by("created_at", "id").values_list(
+        "id", "from_session", "to_session", "subject", "created_at"
+    )
+    return [WaitingQuestion(*row) for row in values]
+
+
+def _waiting_total(stale: list[str]) -> Total:
+    waiting = Message.objects.filter(
+        parent__isnull=True, status=MessageStatus.OPEN, to_session__in=stale
+    )
+    return Total.of(waiting.order_by()[: COUNT_CAP + 1].count())

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Sequence
+from dataclasses import replace
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -44,9 +45,9 @@ def inbox(actor: Actor, *, status: str, limit: int) -> str:
             status=status, session=actor.session
         )
     lines = [f"{heading(one)}\n   {preview(one.body)}" for one in page.items]
-    if (more := page.total - len(page.items)) > 0:
-        count = f"{more}+" if page.total >= presence.COUNT_CAP else more
-        lines.append(_("… and {n} more: raise limit, or answer these first.").format(n=count))
+    more = replace(page.total, count=page.total.count - len(page.items))
+    if more.count > 0:
+        lines.append(_("… and {n} more: raise limit, or answer these first.").format(n=more))
     return "\n".join(lines)
 
 

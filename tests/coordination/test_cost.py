@@ -35,8 +35,13 @@ def many() -> None:
 
 def ways_of(read: Callable[[], object]) -> list[str]:
     """Return how the engine finds messages, each time that a query looks for some."""
+    return [way for plan in plans_of(read) for way in ways_in(plan)]
+
+
+def ways_in(plan: str) -> list[str]:
+    """Return the parts of one query's plan that look for messages."""
     each = r".*coordination_message.*(?:\n.*Cond: .*)?"
-    return [way.strip(" ->") for plan in plans_of(read) for way in re.findall(each, plan)]
+    return [way.strip(" ->") for way in re.findall(each, plan)]
 
 
 def counts_in_the_inbox(way: str) -> bool:
@@ -67,8 +72,25 @@ def test_an_inbox_reads_a_page_of_an_index_and_counts_in_it():
 
 
 def test_what_waits_for_stale_sessions_is_counted_in_an_index_alone():
-    *_session, _shown, counted = ways_of(sessions.health)
+    *_ways, counted = ways_of(sessions.health)
     assert counts_in_the_inbox(counted), counted
+
+
+@pytest.mark.parametrize(
+    ("read", "addressees"),
+    [
+        (sessions.health, 2),
+        (lambda: messages.waiting_for_people(stale=["panel", "app"]), 3),
+    ],
+    ids=["health", "for people"],
+)
+def test_what_waits_for_each_stale_session_is_a_page_of_its_inbox(read, addressees):
+    found = [plan for plan in plans_of(read) if "question_" in plan][:addressees]
+    assert len(found) == addressees
+    for plan in found:
+        (way,) = ways_in(plan)
+        assert counts_in_the_inbox(way), plan
+        assert not re.search("sort|temp", plan, re.IGNORECASE), plan
 
 
 def test_a_thread_reads_its_own_answers_only():
