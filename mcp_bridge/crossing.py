@@ -13,6 +13,7 @@ Result = TypeVar("Result")
 
 def with_connection(work: Callable[[], Result]) -> Result:
     """Do `work` on a connection that is alive; after an error the next one starts afresh."""
+    connection.close_at = None  # as old as it may be: this thread is not a request's
     connection.close_if_unusable_or_obsolete()
     try:
         return work()

@@ -75,7 +75,7 @@ def database_file(migrated_file: Path, tmp_path: Path) -> Iterator[Path]:
 
 
 def empties_every_table(item: pytest.Item) -> bool:
-    """Whether the test is transactional, by fixture or by mark: what such a test does at its end."""
+    """Whether the test is transactional, by fixture or by mark: such a test does so at its end."""
     mark = item.get_closest_marker("django_db")
     return "transactional_db" in getattr(item, "fixturenames", ()) or bool(
         mark and mark.kwargs.get("transaction")

@@ -1,24 +1,35 @@
-"""The board's socket: it says what changed, and the page fetches that."""
+"""The board's socket: it says what changed, and the page fetches that, through it as well.
+
+A request of its own for each page cost the server five times what drawing did: with twenty boards
+open, a change was seen later for it.
+"""
 
 import asyncio
 import contextlib
 import datetime as dt
 import json
+import logging
+import time
 from typing import Any
 from urllib.parse import parse_qs
 
-from asgiref.sync import sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.contrib.auth import get_user
+from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.db import SessionStore
+from django.db.utils import Error
 from django.http import HttpRequest
 from django.utils import timezone
 
 from coordination.feed import LATE_SECONDS
 from coordination.selectors.events import events_after
+from handoff_site.board.content import Person, rights
 from handoff_site.board.fragments import fragments_of
 from handoff_site.board.hub import hub
+from handoff_site.board.parts import DRAWN_MAX, drawings
+from handoff_site.language import chosen_language
+from mcp_bridge.crossing import in_database
 from plans.services.steps import expire_leases
 
 NOT_SIGNED_IN = 4401
@@ -33,16 +44,27 @@ OVERLAP = 100
 TICK_SECONDS = 20.0
 """Between two signs of life; the page counts a longer silence as a broken connection.
 
-So long may a socket outlive its person's rights. It names parts only, which are then refused.
+So long may an idle socket outlive its person's rights: it then tells that something changed, not
+what.
 """
+
+RIGHTS_SECONDS = 5.0
+"""How long what a person may see and do is remembered between two drawings."""
+
+NAME_MAX = 100
+"""Characters of a part's name; session keys are shorter."""
+
+logger = logging.getLogger("handoff")
 
 
 class BoardConsumer(AsyncWebsocketConsumer):
-    """One page's socket. What it receives is ignored: pages act through HTTP."""
+    """One page's socket. All it takes is which parts to draw: pages act through HTTP."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one connection; leave the feed however it ends, by an error as well."""
         self.channel_name = ""
+        self.person: Person = AnonymousUser()
+        self.person_read_at = 0.0
         self.ticking: asyncio.Task[None] | None = None
         try:
             await super().__call__(scope, receive, send)
@@ -53,7 +75,7 @@ class BoardConsumer(AsyncWebsocketConsumer):
 
     async def connect(self) -> None:
         """Accept a signed-in person, resume from the page's last event, follow the feed."""
-        if not await self._is_signed_in():
+        if not await in_database(self._is_signed_in):
             await self.close(NOT_SIGNED_IN)
             return
         await self.accept()
@@ -62,7 +84,18 @@ class BoardConsumer(AsyncWebsocketConsumer):
         self.ticking = asyncio.create_task(self._tick())
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        """Ignore whatever a page or a stranger sends."""
+        """Draw the parts that a page names; ignore whatever else it or a stranger sends."""
+        if names := asked_for(text_data or ""):
+            try:
+                html = await self._draw(names)
+            except Error as error:
+                logger.warning("board: %s", " ".join(str(error).split()))
+                await self.close()
+                return
+            if html is None:
+                await self.close(NOT_SIGNED_IN)
+            else:
+                await self._send(html=html)
 
     async def feed_advanced(self, _message: dict[str, Any]) -> None:
         """Send what this socket has not sent yet."""
@@ -76,7 +109,7 @@ class BoardConsumer(AsyncWebsocketConsumer):
 
     async def person_left(self, _message: dict[str, Any]) -> None:
         """Close at once when the person has signed out; the tick notices every other end."""
-        if not await self._is_signed_in():
+        if not await in_database(self._is_signed_in):
             await self.close(NOT_SIGNED_IN)
 
     async def _replay(self) -> None:
@@ -86,8 +119,8 @@ class BoardConsumer(AsyncWebsocketConsumer):
             await self._send(refresh=True)
             return
         page_has = int(last)
-        read = await sync_to_async(events_after)(
-            max(0, page_has - OVERLAP), limit=REPLAYED + OVERLAP
+        read = await in_database(
+            lambda: events_after(max(0, page_has - OVERLAP), limit=REPLAYED + OVERLAP)
         )
         if len(read) == REPLAYED + OVERLAP:
             await self._send(refresh=True)
@@ -103,20 +136,39 @@ class BoardConsumer(AsyncWebsocketConsumer):
         with contextlib.suppress(asyncio.CancelledError):
             while True:
                 await asyncio.sleep(TICK_SECONDS)
-                if not await self._is_signed_in():
+                if not await in_database(self._is_signed_in):
                     await self.close(NOT_SIGNED_IN)
                     return
-                await sync_to_async(expire_leases)()  # a dead runner's step shows as such
+                await in_database(expire_leases)  # a dead runner's step shows as such
                 await self._send()
 
-    @sync_to_async
+    async def _draw(self, names: list[str]) -> str | None:
+        """Return the parts in the person's language; None when they are not signed in any more."""
+        recently = time.monotonic() - self.person_read_at < RIGHTS_SECONDS
+        if not recently and not await in_database(self._is_signed_in):
+            return None
+        return await drawings.draw(self.person, names, chosen_language(self.scope["cookies"]))
+
     def _is_signed_in(self) -> bool:
         """Read the session anew: signing out elsewhere ends this socket too."""
         request = HttpRequest()
         key = self.scope["cookies"].get(settings.SESSION_COOKIE_NAME)
         request.session = SessionStore(session_key=key)
-        user = get_user(request)
-        return user.is_authenticated and user.is_active
+        self.person = get_user(request)
+        self.person_read_at = time.monotonic()
+        rights(self.person)  # read with it, and remembered by it
+        return self.person.is_authenticated and self.person.is_active
 
     async def _send(self, **content: Any) -> None:
         await self.send(json.dumps(content))
+
+
+def asked_for(text: str) -> list[str]:
+    """Return the names of the parts that a page asks for; none when it is no such request."""
+    try:
+        names = json.loads(text)["draw"]
+    except (ValueError, RecursionError, TypeError, KeyError):
+        return []
+    if not isinstance(names, list):
+        return []
+    return [name for name in names[:DRAWN_MAX] if isinstance(name, str) and len(name) <= NAME_MAX]

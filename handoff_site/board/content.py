@@ -227,4 +227,9 @@ def _line(event: Event) -> Context:
     kind, _colon, key = event.subject.partition(":")
     named = key if kind == "session" else f"#{key}"
     text = " ".join(str(part) for part in (verb, named, event.data.get("title")) if part)
-    return {"actor": event.actor.replace(":", " · "), "text": text, "at": event.at}
+    return {
+        "id": event.pk,
+        "actor": event.actor.replace(":", " · "),
+        "text": text,
+        "at": event.at,
+    }

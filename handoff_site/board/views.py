@@ -1,30 +1,20 @@
 """The board's page and its parts: each part is drawn in one place, for the page and live alike."""
 
-import hashlib
-from collections.abc import Callable
-from typing import Any
-
 from django.contrib.auth.decorators import login_required
-from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
-from django.utils.translation import get_language
 from django.views.decorators.http import require_GET
 
 from coordination.errors import DomainError, NotFound
 from coordination.models import MessageStatus
 from coordination.selectors import messages, sessions
-from coordination.selectors.events import last_event_id
 from coordination.text import fold
 from handoff_site.board import content
-from handoff_site.board.hub import hub
+from handoff_site.board.parts import draw
 from plans.portable.export import export_plan
 from plans.selectors import queues
 from plans.services.steps import expire_leases
-
-MAX_FRAGMENTS = 100
-SHARED_SECONDS = 5
 
 
 @login_required
@@ -37,50 +27,12 @@ def page(request: HttpRequest) -> HttpResponse:
     return render(request, "board/page.html", content.desk(request.user, task_id=task_id))
 
 
-Drawn = tuple[str, dict[str, Any]]
-_PARTS: dict[str, Callable[[Any, str], Drawn]] = {
-    "board": lambda user, _key: ("board/_desk.html", content.desk(user)),
-    "for-you": lambda user, _key: ("board/_for_you.html", content.for_you(user)),
-    "questions": lambda _user, _key: ("board/_questions.html", content.questions()),
-    "activity": lambda _user, _key: ("board/_activity.html", content.activity()),
-    "presence": lambda _user, key: ("board/_presence.html", content.presence(key)),
-    "thread": lambda _user, key: ("board/_thread.html", content.thread(int(key))),
-    "column": lambda user, key: ("board/_column.html", content.column(user, key)),
-    "plan": lambda user, key: ("board/_plan.html", content.plan(user, int(key))),
-    "steps": lambda user, key: ("board/_steps.html", content.steps(user, int(key))),
-    "step": lambda user, key: ("board/_step.html", content.task(user, int(key))),
-    "task": lambda user, key: ("board/_task.html", content.task(user, int(key))),
-}
-
-
 @require_GET
 def fragments(request: HttpRequest) -> HttpResponse:
-    """Draw the parts named by `n`; one that is gone is left out."""
+    """Draw the parts named by `n`, for a page whose socket is away."""
     if not request.user.is_authenticated:
         return HttpResponse(status=401)
-    # Both counters: events that this process has told of, and those it is about to tell of.
-    state = (hub().sequence, last_event_id(), get_language(), content.rights(request.user))
-    names = request.GET.getlist("n")[:MAX_FRAGMENTS]
-    return HttpResponse("\n".join(_drawn(request, name, state) for name in names))
-
-
-def _drawn(request: HttpRequest, name: str, state: tuple[object, ...]) -> str:
-    """Return a part, drawn once for all the people who see the same.
-
-    Twenty boards ask for the same part at the same moment. It lives for seconds, since presence
-    grows old without an event.
-    """
-    key = hashlib.sha256(repr((name, state)).encode()).hexdigest()
-    html: str | None = cache.get(key)
-    if html is None:
-        kind, _dash, subject = (name, "", "") if name in _PARTS else name.partition("-")
-        try:
-            template, context = _PARTS[kind](request.user, subject)
-        except (KeyError, ValueError, NotFound):
-            return ""
-        html = render_to_string(template, context | {"oob": True})
-        cache.set(key, html, SHARED_SECONDS)
-    return html
+    return HttpResponse(draw(request.user, request.GET.getlist("n")))
 
 
 @login_required

@@ -11,38 +11,77 @@ const language = document.documentElement.lang;
 /* --- Fragments: one request at a time, for all that has changed meanwhile ------------------- */
 
 const wanted = new Set();
-let fetching = false;
+let asked = null; /* the names that are on their way, and the socket that they go through */
 
 function shown(name) {
   return document.querySelector(`[data-fragment="${CSS.escape(name)}"]`);
 }
 
 function refresh(names) {
-  for (const name of names) if (shown(name)) wanted.add(name);
+  for (const name of names) if (name !== "activity" && shown(name)) wanted.add(name);
+  if (names.includes("activity")) later ||= setTimeout(refreshActivity, 400);
   fetchWanted();
 }
 
+/* What happened is told after what is: a storm of changes draws it twice a second at most. */
+let later = 0;
+
+function refreshActivity() {
+  later = 0;
+  wanted.add("activity");
+  fetchWanted();
+}
+
+/* Through the socket; by a request of its own while that is away. */
 async function fetchWanted() {
-  if (fetching || !wanted.size) return;
-  fetching = true;
+  if (asked || !wanted.size) return;
   const names = [...wanted].slice(0, 100);
   names.forEach((name) => wanted.delete(name));
+  asked = { names, through: socket.readyState === WebSocket.OPEN ? socket : null };
+  if (asked.through) return socket.send(JSON.stringify({ draw: names }));
   try {
     const query = new URLSearchParams(names.map((name) => ["n", name]));
     const response = await fetch(`${desk.dataset.fragments}?${query}`);
     if (response.status === 401) return location.reload();
     if (!response.ok) throw new Error(response.status);
-    const typing = halfTyped();
-    await htmx.swap({ sourceElement: desk, target: desk, swap: "none", text: await response.text() });
-    keepTyping(typing);
-    drawn();
+    await arrived(await response.text());
   } catch {
-    names.forEach((name) => wanted.add(name));
-    await new Promise((resume) => setTimeout(resume, 1000));
+    setTimeout(askAgain, 1000);
   }
-  fetching = false;
+}
+
+async function arrived(html) {
+  const typing = halfTyped();
+  await htmx.swap({ sourceElement: desk, target: desk, swap: "none", text: changedItems(html) });
+  keepTyping(typing);
+  drawn();
+  asked = null;
   fetchWanted();
 }
+
+function askAgain() {
+  asked.names.forEach((name) => wanted.add(name));
+  asked = null;
+  fetchWanted();
+}
+
+/* A card, a question or a line of activity that is drawn as it was is left alone: reading and
+   walking through all of them took most of the time that a change takes. */
+const ITEM = /<(article|button|li) [^>]*?id="((?:card-task|card-question|question|event)-\d+)".*?<\/\1>/gs;
+const drawnAs = new Map();
+
+function changedItems(html) {
+  if (drawnAs.size > 2000) drawnAs.clear();
+  return html.replace(ITEM, (item, tag, id) => {
+    const same = drawnAs.get(id) === item && document.getElementById(id);
+    drawnAs.set(id, item);
+    return same ? `<${tag} id="${id}" data-same></${tag}>` : item;
+  });
+}
+
+htmx.registerExtension("same-items", {
+  htmx_before_morph_node: (_node, { newNode }) => !newNode.hasAttribute("data-same"),
+});
 
 /* A card may go while someone types in it (another person was faster): the text stays. */
 function halfTyped() {
@@ -74,7 +113,8 @@ function connect() {
   socket.onopen = () => { heard = Date.now(); pause = 250; live.dataset.state = "live"; live.textContent = live.dataset.live; };
   socket.onmessage = (message) => {
     heard = Date.now();
-    const { last: newest, fragments, refresh: all } = JSON.parse(message.data);
+    const { last: newest, fragments, refresh: all, html } = JSON.parse(message.data);
+    if (html !== undefined) arrived(html);
     if (newest) last = Math.max(last, newest);
     if (all) refreshAll();
     else if (fragments) refresh(fragments);
@@ -83,6 +123,7 @@ function connect() {
     live.dataset.state = "broken";
     live.textContent = live.dataset.broken;
     if (closed.code === 4401) return leaving || location.reload();
+    if (asked?.through === closed.target) askAgain();
     setTimeout(connect, pause + Math.random() * 250);
     pause = Math.min(pause * 2, 4000);
   };
@@ -146,11 +187,23 @@ function drawn() {
   const count = Number(document.getElementById("for-you").dataset.count);
   if (count > waiting && document.hidden) notify(count);
   waiting = count;
-  document.title = (count ? `(${count}) ` : "") + desk.dataset.title;
-  const badge = count ? `<circle cx="23" cy="9" r="9" fill="#dc2626"/><text x="23" y="13.5" font-family="sans-serif" font-size="12" font-weight="700" text-anchor="middle" fill="#fff">${count > 9 ? "9+" : count}</text>` : "";
-  document.querySelector("link[rel=icon]").href = "data:image/svg+xml," + encodeURIComponent(
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#4f46e5"/><path d="M9 11h9l-3-3m8 13h-9l3 3" fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round"/>${badge}</svg>`);
   openLinked();
+  clearTimeout(labelling);
+  labelling = setTimeout(label, 500, count);
+}
+
+/* The tab's own title and icon come after what is on the page. */
+let labelling = 0;
+
+function label(count) {
+  const title = (count ? `(${count}) ` : "") + desk.dataset.title;
+  if (document.title === title) return;
+  document.title = title;
+  const badge = count ? `<circle cx="23" cy="9" r="9" fill="#dc2626"/><text x="23" y="13.5" font-family="sans-serif" font-size="12" font-weight="700" text-anchor="middle" fill="#fff">${count > 9 ? "9+" : count}</text>` : "";
+  const icon = "data:image/svg+xml," + encodeURIComponent(
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#4f46e5"/><path d="M9 11h9l-3-3m8 13h-9l3 3" fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round"/>${badge}</svg>`);
+  const link = document.querySelector("link[rel=icon]");
+  if (link.href !== icon) link.href = icon;
 }
 
 setInterval(age, 15_000);

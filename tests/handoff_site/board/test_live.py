@@ -74,3 +74,34 @@ def test_signing_out_in_one_tab_ends_the_others_at_once(site: Site, person) -> N
 
 def test_the_address_of_parts_wants_a_signed_in_person(site: Site) -> None:
     assert httpx.get(f"{site.url}/board/fragments?n=for-you").status_code == 401
+
+
+def test_what_a_person_does_shows_while_the_socket_is_away(site: Site, person) -> None:
+    plan, _steps = site.scribe.plan("panel", "Paused without a socket", "One")
+    page = person()
+    page.route_web_socket("**/ws/board*", lambda socket: socket.close())
+    page.reload()
+    expect(page.locator("#live")).to_have_attribute("data-state", "broken")
+    card = page.locator(f"#plan-{plan}")
+    if card.locator("> details").get_attribute("open") is None:
+        card.locator("summary").first.click()
+    card.locator(f"#pause-{plan}").click()
+    expect(card.locator(f"#resume-{plan}")).to_be_visible()
+
+
+def test_what_is_drawn_as_it_was_is_left_alone_and_what_changed_is_not(site: Site, person) -> None:
+    kept = site.scribe(ASK, actor="panel", to="human", subject="Stays as it is", body="?")
+    _plan, (step,) = site.scribe.plan("panel", "Fails twice", "Try", validation_mode="manual")
+    page = person()
+    site.scribe(ASK, actor="panel", to="human", subject="First change", body="?")
+    expect(page.locator("#for-you")).to_contain_text("First change")
+    mark = f"document.querySelector('#card-question-{kept} h3').mark"
+    page.evaluate(f"{mark} = 'same node'")
+    block = "plans.services.transitions.block_step"
+    for reason in ("no network", "no disk"):
+        site.scribe.promote("panel")
+        site.scribe(block, actor="panel", task_id=step, reason=reason)
+        expect(page.locator(f"#card-task-{step}")).to_contain_text(reason)
+        site.scribe("plans.services.transitions.reset_task", actor="human", task_id=step)
+        expect(page.locator(f"#card-task-{step}")).to_have_count(0)
+    assert page.evaluate(mark) == "same node"

@@ -10,6 +10,12 @@ import websockets
 from tests.serving import Site
 
 ASK = "coordination.services.messages.ask"
+BAD_FRAMES = (
+    "{", "[" * 5000, b"\xff\x00", "null", '{"type": "feed.advanced"}', '{"draw": null}',
+    '{"draw": "questions"}', '{"draw": [null, 7, ["questions"], {}]}',
+    '{"draw": ["task-x\\u0000"]}',
+    json.dumps({"draw": ["q" * 60_000]}), json.dumps({"draw": ["step-" + "9" * 90] * 500}),
+)  # fmt: skip
 
 
 def connect(
@@ -83,7 +89,7 @@ async def test_a_token_opens_no_socket(site: Site, cookie: str) -> None:
 
 async def test_bad_frames_change_nothing(site: Site, cookie: str) -> None:
     async with connect(site, cookie=cookie) as socket:
-        for frame in ("{", "[" * 5000, b"\xff\x00", "null", '{"type": "feed.advanced"}'):
+        for frame in BAD_FRAMES:
             await socket.send(frame)
         site.scribe(ASK, actor="panel", to="app", subject="After bad frames", body="x")
         await told(socket, "questions")

@@ -1,0 +1,109 @@
+"""Draw the parts of the board: each in one place, for the page and live alike."""
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from django.core.cache import cache
+from django.template.loader import render_to_string
+from django.utils import translation
+
+from coordination.errors import NotFound
+from coordination.selectors.events import last_event_id
+from handoff_site.board import content
+from handoff_site.board.content import Person
+from handoff_site.board.hub import hub
+from mcp_bridge.crossing import in_database
+
+DRAWN_MAX = 100
+"""Parts drawn for one request; a page asks again for the others."""
+SHARED_SECONDS = 5
+
+Drawn = tuple[str, dict[str, Any]]
+_PARTS: dict[str, Callable[[Any, str], Drawn]] = {
+    "board": lambda user, _key: ("board/_desk.html", content.desk(user)),
+    "for-you": lambda user, _key: ("board/_for_you.html", content.for_you(user)),
+    "questions": lambda _user, _key: ("board/_questions.html", content.questions()),
+    "activity": lambda _user, _key: ("board/_activity.html", content.activity()),
+    "presence": lambda _user, key: ("board/_presence.html", content.presence(key)),
+    "thread": lambda _user, key: ("board/_thread.html", content.thread(int(key))),
+    "column": lambda user, key: ("board/_column.html", content.column(user, key)),
+    "plan": lambda user, key: ("board/_plan.html", content.plan(user, int(key))),
+    "steps": lambda user, key: ("board/_steps.html", content.steps(user, int(key))),
+    "step": lambda user, key: ("board/_step.html", content.task(user, int(key))),
+    "task": lambda user, key: ("board/_task.html", content.task(user, int(key))),
+}
+
+
+class Asked(NamedTuple):
+    """What tells a drawing from another."""
+
+    language: str
+    rights: str
+    names: tuple[str, ...]
+
+
+def draw(person: Person, names: Sequence[str]) -> str:
+    """Return the parts named, as HTML that each replace their former self; one gone is left out."""
+    # Both counters: events that this process has told of, and those it is about to tell of.
+    state = (hub().sequence, last_event_id(), translation.get_language(), content.rights(person))
+    return "\n".join(_drawn(person, name, state) for name in names[:DRAWN_MAX])
+
+
+def _drawn(person: Person, name: str, state: tuple[object, ...]) -> str:
+    """Return a part, drawn once for all the people who see the same.
+
+    Twenty boards ask for the same part at the same moment. It lives for seconds, since presence
+    grows old without an event.
+    """
+    key = hashlib.sha256(repr((name, state)).encode()).hexdigest()
+    html: str | None = cache.get(key)
+    if html is None:
+        kind, _dash, subject = (name, "", "") if name in _PARTS else name.partition("-")
+        try:
+            template, context = _PARTS[kind](person, subject)
+        except (KeyError, ValueError, NotFound):
+            return ""
+        html = render_to_string(template, context | {"oob": True})
+        cache.set(key, html, SHARED_SECONDS)
+    return html
+
+
+class Drawings:
+    """Draw once for all the sockets that ask for the same while a drawing is under way.
+
+    None of them gets what was begun before it asked: that may lack what it asks because of.
+    """
+
+    def __init__(self) -> None:
+        self._asked: dict[Asked, tuple[Person, asyncio.Future[str]]] = {}
+        self._drawing: asyncio.Task[None] | None = None
+
+    async def draw(self, person: Person, names: Sequence[str], language: str) -> str:
+        """Return the parts named; the person's rights must have been read."""
+        asked = Asked(language, repr(content.rights(person)), tuple(names))
+        if asked not in self._asked:
+            self._asked[asked] = (person, asyncio.get_running_loop().create_future())
+        if self._drawing is None:
+            self._drawing = asyncio.create_task(self._draw_all())
+        return await asyncio.shield(self._asked[asked][1])
+
+    async def _draw_all(self) -> None:
+        while self._asked:
+            batch, self._asked = self._asked, {}
+            for asked, (person, drawn) in batch.items():
+                try:
+                    drawn.set_result(await in_database(partial(_draw_in, asked, person)))
+                except Exception as error:
+                    drawn.set_exception(error)
+        self._drawing = None
+
+
+def _draw_in(asked: Asked, person: Person) -> str:
+    with translation.override(asked.language):
+        return draw(person, asked.names)
+
+
+drawings = Drawings()
