@@ -7,7 +7,9 @@ from ninja import Schema
 from pydantic import AfterValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from coordination.models import SUBJECT_MAX
 from coordination.selectors.sessions import COUNT_CAP, Health
+from coordination.text import BODY_MAX
 
 ID_MAX = 2**63 - 1
 """The largest id a database holds."""
@@ -24,6 +26,10 @@ def _without_nul(value: str) -> str:
 
 Id = Annotated[int, Field(ge=1, le=ID_MAX)]
 Text = Annotated[str, AfterValidator(_without_nul)]
+# Shown in OpenAPI; checked by the services, for every door alike.
+Line = Annotated[str, Field(json_schema_extra={"pattern": r"\S", "maxLength": SUBJECT_MAX})]
+Prose = Annotated[str, Field(json_schema_extra={"pattern": r"\S", "maxLength": BODY_MAX})]
+SessionKey = Annotated[str, Field(examples=["panel", "app"])]
 
 
 class Body(Schema):
@@ -121,12 +127,12 @@ class ThreadOut(Schema):
 class QuestionIn(Body):
     """A question asked as `human`; no `to`, or null, asks everyone."""
 
-    to: str | None = None
-    subject: str
-    body: str
+    to: SessionKey | None = None
+    subject: Line
+    body: Prose
 
 
 class AnswerIn(Body):
     """An answer given as `human`."""
 
-    body: str
+    body: Prose

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.request import UnreadablePostError
@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationErrorContext
+from ninja.openapi.schema import OpenAPISchema
 from ninja.parser import Parser
 from ninja.security import APIKeyCookie, HttpBearer
 from ninja.utils import check_csrf
@@ -24,6 +25,7 @@ from pydantic_core import ErrorDetails
 from coordination.api import router as coordination_router
 from coordination.errors import DomainError, Forbidden, Invalid, MissingFields, NotFound
 from coordination.services import tokens
+from handoff_site.openapi import describe_refusals
 from handoff_site.refusals import database_busy
 from plans.api import router as plans_router
 
@@ -42,6 +44,13 @@ class NotJson(DomainError):
 
     http_status = 400
     code = "not_json"
+
+
+class NotUnderstood(DomainError):
+    """A request that nothing honest sends, such as one with a thousand filters."""
+
+    http_status = 400
+    code = "bad_request"
 
 
 class UnsupportedMedia(DomainError):
@@ -123,7 +132,13 @@ def _not_a_number(name: str) -> NoReturn:
 
 
 class HandoffAPI(NinjaAPI):
-    """Say what is wrong with a value in our own words."""
+    """Say what is wrong with a value in our own words, and describe every refusal."""
+
+    def get_openapi_schema(self, **where: Any) -> OpenAPISchema:
+        """Return the description, with what each operation may refuse."""
+        schema = super().get_openapi_schema(**where)
+        describe_refusals(schema)
+        return schema
 
     def validation_error_from_error_contexts(  # type: ignore[override]
         self, error_contexts: list[ValidationErrorContext[Any]]
@@ -236,6 +251,12 @@ def handle_too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResp
             )
         ),
     )
+
+
+@api.exception_handler(SuspiciousOperation)
+def handle_suspicious(request: HttpRequest, error: SuspiciousOperation) -> HttpResponse:
+    """Answer 400."""
+    return handle_refusal(request, NotUnderstood(_("This request cannot be read: refused.")))
 
 
 @api.exception_handler(UnreadablePostError)

@@ -194,6 +194,7 @@ MIDDLEWARE = [
     "handoff_site.refusals.DatabaseAwayMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "handoff_site.language.ChosenLanguageMiddleware",
+    "handoff_site.api_refusals.ApiRefusalsMiddleware",
     "django.middleware.common.CommonMiddleware",
     "handoff_site.origins.OriginMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -2,10 +2,10 @@
 
 import re
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
 from django.http import HttpResponse
-from ninja import Query, Router, Status
+from ninja import Header, Query, Router, Status
 
 from coordination.api import SignedInRequest, acting
 from coordination.schemas import LIMIT_MAX, Id
@@ -36,6 +36,11 @@ from plans.services import plans as plan_services
 from plans.services import tasks as task_services
 
 router = Router()
+
+IfMatch = Annotated[
+    str,
+    Header(alias="If-Match", description="The ETag of what was read, so that nobody's is lost."),
+]
 
 
 @router.get("/board", response=BoardOut, tags=["plans"])
@@ -87,23 +92,27 @@ def read_plan(request: SignedInRequest, response: HttpResponse, plan_id: Id) -> 
 
 @router.patch("/plans/{plan_id}", response=PlanDetailOut, tags=["plans"])
 def patch_plan(
-    request: SignedInRequest, response: HttpResponse, plan_id: Id, payload: PlanPatch
+    request: SignedInRequest,
+    response: HttpResponse,
+    plan_id: Id,
+    payload: PlanPatch,
+    if_match: IfMatch = "*",
 ) -> dict[str, Any]:
     """Rename a plan, or pause, resume or archive it."""
     plan_services.patch_plan(
         actor=acting(request, "plans.change_plan"),
         plan_id=plan_id,
-        version=_if_match(request),
+        version=_version(if_match),
         **payload.dict(exclude_unset=True),
     )
     return _plan(response, plan_id)
 
 
 @router.delete("/plans/{plan_id}", response={204: None}, tags=["plans"])
-def delete_plan(request: SignedInRequest, plan_id: Id) -> Status[None]:
+def delete_plan(request: SignedInRequest, plan_id: Id, if_match: IfMatch = "*") -> Status[None]:
     """Delete a plan that has no active step, with its steps."""
     actor = acting(request, "plans.delete_plan")
-    plan_services.delete_plan(actor=actor, plan_id=plan_id, version=_if_match(request))
+    plan_services.delete_plan(actor=actor, plan_id=plan_id, version=_version(if_match))
     return Status(204, None)
 
 
@@ -139,23 +148,27 @@ def read_task(request: SignedInRequest, response: HttpResponse, task_id: Id) -> 
 
 @router.patch("/tasks/{task_id}", response=TaskOut, tags=["steps"])
 def patch_task(
-    request: SignedInRequest, response: HttpResponse, task_id: Id, payload: TaskPatch
+    request: SignedInRequest,
+    response: HttpResponse,
+    task_id: Id,
+    payload: TaskPatch,
+    if_match: IfMatch = "*",
 ) -> TaskDetail:
     """Change what a person wrote of a step that is not active."""
     task_services.patch_task(
         actor=acting(request, "plans.change_task"),
         task_id=task_id,
-        version=_if_match(request),
+        version=_version(if_match),
         **payload.dict(exclude_unset=True),
     )
     return _task(response, task_id)
 
 
 @router.delete("/tasks/{task_id}", response={204: None}, tags=["steps"])
-def delete_task(request: SignedInRequest, task_id: Id) -> Status[None]:
+def delete_task(request: SignedInRequest, task_id: Id, if_match: IfMatch = "*") -> Status[None]:
     """Delete a step that is not active."""
     actor = acting(request, "plans.delete_task")
-    task_services.delete_task(actor=actor, task_id=task_id, version=_if_match(request))
+    task_services.delete_task(actor=actor, task_id=task_id, version=_version(if_match))
     return Status(204, None)
 
 
@@ -172,13 +185,17 @@ def move_task(
 
 @router.post("/tasks/{task_id}/action", response=TaskOut, tags=["steps"])
 def act(
-    request: SignedInRequest, response: HttpResponse, task_id: Id, payload: ActionIn
+    request: SignedInRequest,
+    response: HttpResponse,
+    task_id: Id,
+    payload: ActionIn,
+    if_match: IfMatch = "*",
 ) -> TaskDetail:
     """Validate, send back, reset or skip a step."""
     transitions.act(
         actor=acting(request, "plans.change_task"),
         task_id=task_id,
-        version=_if_match(request),
+        version=_version(if_match),
         **payload.dict(),
     )
     return _task(response, task_id)
@@ -200,10 +217,9 @@ def _task(response: HttpResponse, task_id: int) -> TaskDetail:
     return found
 
 
-def _if_match(request: SignedInRequest) -> int | None:
+def _version(if_match: str) -> int | None:
     """Return the version that a client requires; one never given out if it names none of ours."""
-    header = request.headers.get("If-Match", "*").strip()
-    if header == "*":
+    if if_match.strip() == "*":
         return None
-    tag = re.fullmatch(r'(?:W/)?"?(\d{1,10})"?', header, re.ASCII)
+    tag = re.fullmatch(r'(?:W/)?"?(\d{1,10})"?', if_match.strip(), re.ASCII)
     return int(tag[1]) if tag else 0

@@ -6,8 +6,16 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import Field, StrictInt, WithJsonSchema
 
-from coordination.schemas import BackendOut, Body, Id, QuestionLineOut, Text
-from plans.models import MAX_ATTEMPTS, PlanStatus, TaskStatus, ValidationMode
+from coordination.schemas import (
+    BackendOut,
+    Body,
+    Id,
+    Prose,
+    QuestionLineOut,
+    SessionKey,
+    Text,
+)
+from plans.models import MAX_ATTEMPTS, TITLE_MAX, PlanStatus, TaskStatus, ValidationMode
 from plans.rules import rule_schema
 from plans.states import HUMAN_EVENTS, TaskEvent
 
@@ -15,6 +23,7 @@ from plans.states import HUMAN_EVENTS, TaskEvent
 Rule = Annotated[Any, WithJsonSchema(rule_schema())]
 # No default is ever read: what a body leaves out is left alone, and null is refused.
 ABSENT: Any = Field(default=None)
+Title = Annotated[str, Field(json_schema_extra={"pattern": r"\S", "maxLength": TITLE_MAX})]
 Attempts = Annotated[StrictInt, Field(ge=1, le=MAX_ATTEMPTS)]
 
 
@@ -28,29 +37,29 @@ class PlanFilters(Schema):
 class PlanIn(Body):
     """A new plan."""
 
-    project: str
-    title: str
+    project: SessionKey
+    title: Title
 
 
 class PlanPatch(Body):
     """What changes of a plan; what is absent stays. Null is no value for either."""
 
-    title: str = ABSENT
+    title: Title = ABSENT
     status: Literal["active", "paused", "archived"] = ABSENT
 
 
 class DuplicateIn(Body):
     """Where a copy goes and what it is called; by default beside the plan, as its copy."""
 
-    title: str | None = None
-    project: str | None = None
+    title: Title | None = None
+    project: SessionKey | None = None
 
 
 class TaskIn(Body):
     """A new step: at the end, or right after the step `after`."""
 
-    title: str
-    instructions: str
+    title: Title
+    instructions: Prose
     validation_mode: ValidationMode
     validation_rule: Rule = None
     max_attempts: Attempts = 1
@@ -60,8 +69,8 @@ class TaskIn(Body):
 class TaskPatch(Body):
     """What changes of a step; what is absent stays."""
 
-    title: str = ABSENT
-    instructions: str = ABSENT
+    title: Title = ABSENT
+    instructions: Prose = ABSENT
     validation_mode: ValidationMode = ABSENT
     validation_rule: Rule = None
     max_attempts: Attempts = ABSENT
