@@ -21,6 +21,8 @@ from tests.conftest import skip_or_fail, wait_until
 from tests.serving import free_port
 
 OPTIONS = {
+    # What docs/operations.md says: a million messages and their index fit.
+    "shared_buffers": "512MB",
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
     "fsync": "off",
