@@ -92,7 +92,7 @@ function halfTyped() {
 function keepTyping(cards) {
   for (const card of cards) {
     if (card.isConnected || document.getElementById(card.id)) continue;
-    card.querySelector(".refusal").textContent = desk.dataset.gone;
+    card.querySelector(".refusal").replaceChildren(document.getElementById("gone").content.cloneNode(true));
     document.querySelector("#for-you .kept").append(card);
     htmx.process(card);
   }
