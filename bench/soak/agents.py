@@ -14,6 +14,9 @@ STARTING = threading.Semaphore(6)
 """Starting is the costly part: a few at a time."""
 MIXTURE = {"ask": 4, "answer": 4, "close": 1, "read": 6, "step": 3}
 CALL_SECONDS = 30.0
+THOUGHT_SECONDS = 1.0
+"""An agent's longest pause between two turns, half of it on average: an agent that thinks of
+nothing else takes seconds. Without any, 64 measure how they queue for two cores."""
 AWAY = ("base", "relance", "recommence")
 """Words of the sentences that an agent gets while the database is away."""
 
@@ -38,6 +41,7 @@ class Caller(threading.Thread):
                     self._start()
                 else:
                     self._turn()
+                    self.stopping.wait(random.uniform(0, THOUGHT_SECONDS))
             except (Gone, BrokenPipeError):
                 self._died()
             except TimeoutError:
