@@ -80,6 +80,8 @@ def is_known(key: str) -> bool:
     Plain SQL, for both engines: each question asks this first, and building the same query anew
     was a sixth of a whole mf_ask.
     """
+    if not key.isprintable():
+        return False  # PostgreSQL takes no NUL, even to look for it
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM coordination_session WHERE key = %s", [key])
         return cursor.fetchone() is not None

@@ -38,6 +38,7 @@ BODIES = [
     ({"subject": 3, "body": "b"}, 422, "invalid", "subject", "subject"),
     ({"subject": ["s"], "body": "b"}, 422, "invalid", "subject", "subject"),
     ({"subject": "s", "body": "b", "to": "nobody"}, 422, "invalid", "to", "panel, app, human"),
+    ({"subject": "s", "body": "b", "to": "a\x00"}, 422, "invalid", "to", "panel, app, human"),
     ({"subject": "s", "body": "b", "to": "human"}, 422, "invalid", "to", "human"),
     ({"subject": "s", "body": "b", "to": ""}, 422, "missing", ["to"], "Champs requis: to"),
     ({"subject": "s", "body": "b", "from": "app"}, 422, "invalid", "from", "from"),
