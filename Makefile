@@ -23,6 +23,7 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
+# Every measure, as one table; ARGS="start tools" takes some of them. See docs/benchmarks.md.
 bench: $(VENV)/.dev
 	$(BIN)/python -m bench $(ARGS)
 

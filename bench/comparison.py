@@ -134,7 +134,7 @@ class Steps:
     """Ends the claimed step, so that the next one can be claimed; not timed."""
 
 
-KINDS = ("create", "list", "claim")
+KINDS = ("create a step", "list the steps", "claim a step")
 
 
 def steps() -> list[Figure]:
@@ -154,7 +154,7 @@ def steps() -> list[Figure]:
                 missing.append(skipped(name, str(absent)))
         times = _steps_in_turn(sides)
     return [
-        Figure(f"{kind} a step, {name}, p{share}", percentile(values, share / 100), "ms")
+        Figure(f"{kind}, {name}, p{share}", percentile(values, share / 100), "ms")
         for kind in KINDS
         for name in sides
         if (values := times[kind, name])

@@ -99,7 +99,8 @@ def backlog() -> Iterator[Agent]:
     with TemporaryDirectory(prefix="handoff-bench-") as name:
         folder, project = Path(name), Path(name) / "project"
         project.mkdir()
-        program = _from_npm(folder, "backlog.md@1.52.0") / "backlog.md-linux-x64" / "backlog"
+        # Not the script that starts it: a process of its own would outlive that one.
+        program = next(_from_npm(folder, "backlog.md@1.52.0").glob("backlog.md-*/backlog"))
         subprocess.run(
             [program, "init", "Bench", "--defaults", "--integration-mode", "mcp", "--no-git"],
             cwd=project,
@@ -190,9 +191,9 @@ def _install(command: list[str], folder: Path) -> None:
 
 
 def _said(errors: str) -> str:
-    """Return an installer's last error without addresses."""
-    lines = [line for line in errors.splitlines() if "error" in line.lower()]
-    return re.sub(r"\S+://\S+", "…", lines[-1] if lines else "the installer failed")
+    """Return what an installer gives as the cause, without addresses."""
+    lines = [line for line in errors.splitlines() if line.startswith(("ERROR:", "npm error"))]
+    return re.sub(r"\S+://\S+", "…", lines[0] if lines else "the installer failed")[:100]
 
 
 def _python(least: tuple[int, int]) -> str:
