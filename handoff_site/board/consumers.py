@@ -9,6 +9,7 @@ import contextlib
 import datetime as dt
 import json
 import logging
+import math
 import time
 from typing import Any
 from urllib.parse import parse_qs
@@ -27,7 +28,7 @@ from coordination.selectors.events import events_after
 from handoff_site.board.content import Person, rights
 from handoff_site.board.fragments import fragments_of
 from handoff_site.board.hub import hub
-from handoff_site.board.parts import DRAWN_MAX, drawings
+from handoff_site.board.parts import DRAWN_MAX, drawings, in_board_thread
 from handoff_site.language import chosen_language
 from mcp_bridge.crossing import in_database
 from plans.services.steps import expire_leases
@@ -64,7 +65,7 @@ class BoardConsumer(AsyncWebsocketConsumer):
         """Serve one connection; leave the feed however it ends, by an error as well."""
         self.channel_name = ""
         self.person: Person = AnonymousUser()
-        self.person_read_at = 0.0
+        self.person_read_at = -math.inf  # monotonic
         self.ticking: asyncio.Task[None] | None = None
         try:
             await super().__call__(scope, receive, send)
@@ -73,9 +74,17 @@ class BoardConsumer(AsyncWebsocketConsumer):
                 self.ticking.cancel()
             hub().leave(self.channel_name)
 
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        """Handle one message; close when the database does not answer: the page comes back."""
+        try:
+            await super().dispatch(message)
+        except Error as error:
+            log(error)
+            await self.close()
+
     async def connect(self) -> None:
         """Accept a signed-in person, resume from the page's last event, follow the feed."""
-        if not await in_database(self._is_signed_in):
+        if not await in_board_thread(self._is_signed_in):
             await self.close(NOT_SIGNED_IN)
             return
         await self.accept()
@@ -86,12 +95,7 @@ class BoardConsumer(AsyncWebsocketConsumer):
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Draw the parts that a page names; ignore whatever else it or a stranger sends."""
         if names := asked_for(text_data or ""):
-            try:
-                html = await self._draw(names)
-            except Error as error:
-                logger.warning("board: %s", " ".join(str(error).split()))
-                await self.close()
-                return
+            html = await self._draw(names)
             if html is None:
                 await self.close(NOT_SIGNED_IN)
             else:
@@ -109,7 +113,7 @@ class BoardConsumer(AsyncWebsocketConsumer):
 
     async def person_left(self, _message: dict[str, Any]) -> None:
         """Close at once when the person has signed out; the tick notices every other end."""
-        if not await in_database(self._is_signed_in):
+        if not await in_board_thread(self._is_signed_in):
             await self.close(NOT_SIGNED_IN)
 
     async def _replay(self) -> None:
@@ -119,7 +123,7 @@ class BoardConsumer(AsyncWebsocketConsumer):
             await self._send(refresh=True)
             return
         page_has = int(last)
-        read = await in_database(
+        read = await in_board_thread(
             lambda: events_after(max(0, page_has - OVERLAP), limit=REPLAYED + OVERLAP)
         )
         if len(read) == REPLAYED + OVERLAP:
@@ -136,16 +140,19 @@ class BoardConsumer(AsyncWebsocketConsumer):
         with contextlib.suppress(asyncio.CancelledError):
             while True:
                 await asyncio.sleep(TICK_SECONDS)
-                if not await in_database(self._is_signed_in):
-                    await self.close(NOT_SIGNED_IN)
-                    return
-                await in_database(expire_leases)  # a dead runner's step shows as such
+                try:
+                    if not await in_board_thread(self._is_signed_in):
+                        await self.close(NOT_SIGNED_IN)
+                        return
+                    await in_database(expire_leases)  # a dead runner's step shows as such
+                except Error as error:
+                    log(error)
                 await self._send()
 
     async def _draw(self, names: list[str]) -> str | None:
         """Return the parts in the person's language; None when they are not signed in any more."""
         recently = time.monotonic() - self.person_read_at < RIGHTS_SECONDS
-        if not recently and not await in_database(self._is_signed_in):
+        if not recently and not await in_board_thread(self._is_signed_in):
             return None
         return await drawings.draw(self.person, names, chosen_language(self.scope["cookies"]))
 
@@ -154,10 +161,13 @@ class BoardConsumer(AsyncWebsocketConsumer):
         request = HttpRequest()
         key = self.scope["cookies"].get(settings.SESSION_COOKIE_NAME)
         request.session = SessionStore(session_key=key)
-        self.person = get_user(request)
-        self.person_read_at = time.monotonic()
-        rights(self.person)  # read with it, and remembered by it
-        return self.person.is_authenticated and self.person.is_active
+        person = get_user(request)
+        if not (person.is_authenticated and person.is_active):
+            self.person_read_at = -math.inf
+            return False
+        rights(person)  # remembered by the person, whom the event loop reads
+        self.person, self.person_read_at = person, time.monotonic()
+        return True
 
     async def _send(self, **content: Any) -> None:
         await self.send(json.dumps(content))
@@ -172,3 +182,8 @@ def asked_for(text: str) -> list[str]:
     if not isinstance(names, list):
         return []
     return [name for name in names[:DRAWN_MAX] if isinstance(name, str) and len(name) <= NAME_MAX]
+
+
+def log(error: Error) -> None:
+    """Leave one line: a page that reconnects every few seconds would fill the log with more."""
+    logger.warning("board: %s", " ".join(str(error).split()))

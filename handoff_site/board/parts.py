@@ -3,9 +3,11 @@
 import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
 
+from asgiref.sync import sync_to_async
 from django.core.cache import cache
 from django.template.loader import render_to_string
 from django.utils import translation
@@ -15,26 +17,46 @@ from coordination.selectors.events import last_event_id
 from handoff_site.board import content
 from handoff_site.board.content import Person
 from handoff_site.board.hub import hub
-from mcp_bridge.crossing import in_database
+from mcp_bridge.crossing import Result, with_connection
 
 DRAWN_MAX = 100
 """Parts drawn for one request; a page asks again for the others."""
 SHARED_SECONDS = 5
 
+# A thread and a connection of the boards' own: agents who wait for their turn to write, in the
+# process's other one, hold up no reading.
+_cross = sync_to_async(
+    with_connection,
+    thread_sensitive=False,
+    executor=ThreadPoolExecutor(1, thread_name_prefix="board"),
+)
+
+
+async def in_board_thread(work: Callable[[], Result]) -> Result:
+    """Read from the database for a board."""
+    return await _cross(work)
+
+
 Drawn = tuple[str, dict[str, Any]]
-_PARTS: dict[str, Callable[[Any, str], Drawn]] = {
-    "board": lambda user, _key: ("board/_desk.html", content.desk(user)),
-    "for-you": lambda user, _key: ("board/_for_you.html", content.for_you(user)),
-    "questions": lambda _user, _key: ("board/_questions.html", content.questions()),
-    "activity": lambda _user, _key: ("board/_activity.html", content.activity()),
-    "presence": lambda _user, key: ("board/_presence.html", content.presence(key)),
-    "thread": lambda _user, key: ("board/_thread.html", content.thread(int(key))),
-    "column": lambda user, key: ("board/_column.html", content.column(user, key)),
-    "plan": lambda user, key: ("board/_plan.html", content.plan(user, int(key))),
-    "steps": lambda user, key: ("board/_steps.html", content.steps(user, int(key))),
-    "step": lambda user, key: ("board/_step.html", content.task(user, int(key))),
-    "task": lambda user, key: ("board/_task.html", content.task(user, int(key))),
+_WHOLE: dict[str, Callable[[Person], Drawn]] = {
+    "board": lambda person: ("board/_desk.html", content.desk(person)),
+    "for-you": lambda person: ("board/_for_you.html", content.for_you(person)),
+    "questions": lambda _person: ("board/_questions.html", content.questions()),
+    "activity": lambda _person: ("board/_activity.html", content.activity()),
 }
+_OF_SESSION: dict[str, Callable[[Person, str], Drawn]] = {
+    "presence": lambda _person, key: ("board/_presence.html", content.presence(key)),
+    "column": lambda person, key: ("board/_column.html", content.column(person, key)),
+}
+_OF_ROW: dict[str, Callable[[Person, int], Drawn]] = {
+    "thread": lambda _person, pk: ("board/_thread.html", content.thread(pk)),
+    "plan": lambda person, pk: ("board/_plan.html", content.plan(person, pk)),
+    "steps": lambda person, pk: ("board/_steps.html", content.steps(person, pk)),
+    "step": lambda person, pk: ("board/_step.html", content.task(person, pk)),
+    "task": lambda person, pk: ("board/_task.html", content.task(person, pk)),
+}
+ID_DIGITS = 18
+"""Longer numbers are nobody's id, and no database takes them."""
 
 
 class Asked(NamedTuple):
@@ -61,14 +83,29 @@ def _drawn(person: Person, name: str, state: tuple[object, ...]) -> str:
     key = hashlib.sha256(repr((name, state)).encode()).hexdigest()
     html: str | None = cache.get(key)
     if html is None:
-        kind, _dash, subject = (name, "", "") if name in _PARTS else name.partition("-")
         try:
-            template, context = _PARTS[kind](person, subject)
-        except (KeyError, ValueError, NotFound):
+            template, context = _content(person, name)
+        except NotFound:
             return ""
         html = render_to_string(template, context | {"oob": True})
         cache.set(key, html, SHARED_SECONDS)
     return html
+
+
+def _content(person: Person, name: str) -> Drawn:
+    """Return the template of a part and what it shows.
+
+    Raises:
+        NotFound: there is no such part.
+    """
+    kind, _dash, key = name.partition("-")
+    if name in _WHOLE:
+        return _WHOLE[name](person)
+    if kind in _OF_SESSION:
+        return _OF_SESSION[kind](person, key)
+    if kind in _OF_ROW and key.isdecimal() and len(key) <= ID_DIGITS:
+        return _OF_ROW[kind](person, int(key))
+    raise NotFound(name)
 
 
 class Drawings:
@@ -95,7 +132,7 @@ class Drawings:
             batch, self._asked = self._asked, {}
             for asked, (person, drawn) in batch.items():
                 try:
-                    drawn.set_result(await in_database(partial(_draw_in, asked, person)))
+                    drawn.set_result(await in_board_thread(partial(_draw_in, asked, person)))
                 except Exception as error:
                     drawn.set_exception(error)
         self._drawing = None

@@ -39,24 +39,24 @@ async function fetchWanted() {
   names.forEach((name) => wanted.delete(name));
   asked = { names, through: socket.readyState === WebSocket.OPEN ? socket : null };
   if (asked.through) return socket.send(JSON.stringify({ draw: names }));
-  try {
-    const query = new URLSearchParams(names.map((name) => ["n", name]));
-    const response = await fetch(`${desk.dataset.fragments}?${query}`);
-    if (response.status === 401) return location.reload();
-    if (!response.ok) throw new Error(response.status);
-    await arrived(await response.text());
-  } catch {
-    setTimeout(askAgain, 1000);
-  }
+  const query = new URLSearchParams(names.map((name) => ["n", name]));
+  const response = await fetch(`${desk.dataset.fragments}?${query}`).catch(() => null);
+  if (response?.status === 401) return location.reload();
+  const html = response?.ok ? await response.text().catch(() => null) : null;
+  if (html === null) setTimeout(askAgain, 1000);
+  else await arrived(html);
 }
 
 async function arrived(html) {
   const typing = halfTyped();
-  await htmx.swap({ sourceElement: desk, target: desk, swap: "none", text: changedItems(html) });
-  keepTyping(typing);
-  drawn();
-  asked = null;
-  fetchWanted();
+  try {
+    await htmx.swap({ sourceElement: desk, target: desk, swap: "none", text: changedItems(html) });
+    keepTyping(typing);
+    drawn();
+  } finally {
+    asked = null; /* whatever went wrong with this one, the next is drawn */
+    fetchWanted();
+  }
 }
 
 function askAgain() {
@@ -92,6 +92,8 @@ function halfTyped() {
 function keepTyping(cards) {
   for (const card of cards) {
     if (card.isConnected || document.getElementById(card.id)) continue;
+    drawnAs.delete(card.id);
+    card.id = `kept-${card.id}`; /* what waits may come back: that is another card */
     card.querySelector(".refusal").replaceChildren(document.getElementById("gone").content.cloneNode(true));
     document.querySelector("#for-you .kept").append(card);
     htmx.process(card);
@@ -165,8 +167,10 @@ let waiting = Infinity;
 
 function notify(count) {
   if (localStorage.getItem("handoff-notify") !== "yes" || Notification.permission !== "granted") return;
-  const notice = new Notification(desk.dataset.title, { body: desk.dataset.waiting.replace("0", count), tag: "handoff" });
-  notice.onclick = () => { window.focus(); notice.close(); };
+  try {
+    const notice = new Notification(desk.dataset.title, { body: desk.dataset.waiting.replace("0", count), tag: "handoff" });
+    notice.onclick = () => { window.focus(); notice.close(); };
+  } catch { /* some phones allow it to service workers alone */ }
 }
 
 async function switchNotices(button) {

@@ -2,13 +2,16 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable
 
+import httpx
 import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.db.utils import OperationalError
 
 from handoff_site.board import parts
+from mcp_bridge.crossing import in_database
 from tests.handoff_site.board.test_socket import ASK, connect
 from tests.serving import Site
 
@@ -52,6 +55,28 @@ async def test_what_a_person_may_not_do_is_not_drawn(site: Site) -> None:
             assert (f'id="answer-to-{asked}"' in html) is may
 
 
+@pytest.mark.parametrize("kind", ["thread", "plan", "steps", "step", "task"])
+async def test_a_part_of_no_possible_row_is_left_out(site: Site, kind: str) -> None:
+    cookie = site.scribe("sign_in", username="admin")
+    names = [f"{kind}-{key}" for key in ("9" * 18, "9" * 19, "9" * 90, "-1", "", "1\x00")]
+    async with connect(site, cookie=cookie) as socket:
+        html = await drawn(socket, *names)
+        assert "data-task" not in html if kind == "steps" else not html.strip()
+    async with httpx.AsyncClient(base_url=site.url, cookies={"handoff_session": cookie}) as client:
+        for name in (*names, f"{kind}-" + "9" * 5000):
+            answer = await client.get("/board/fragments", params={"n": name})
+            assert answer.status_code == 200
+
+
+async def test_agents_who_wait_for_their_turn_to_write_hold_up_no_board() -> None:
+    turn = threading.Event()
+    agent = asyncio.create_task(in_database(lambda: turn.wait(30)))
+    async with asyncio.timeout(10):
+        assert await parts.in_board_thread(lambda: "drawn") == "drawn"
+    turn.set()
+    assert await agent
+
+
 async def test_what_was_just_committed_is_drawn_before_it_is_told(site: Site) -> None:
     cookie = site.scribe("sign_in", username="admin")
     async with connect(site, cookie=cookie) as socket:
@@ -79,7 +104,7 @@ async def test_all_who_ask_while_a_drawing_is_under_way_share_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     slow, drawings, nobody = Slow(), parts.Drawings(), AnonymousUser()
-    monkeypatch.setattr(parts, "in_database", slow)
+    monkeypatch.setattr(parts, "in_board_thread", slow)
     first = asyncio.create_task(drawings.draw(nobody, ["questions"], "fr"))
     await slow.begun.wait()
     later = [asyncio.create_task(drawings.draw(nobody, ["questions"], "fr")) for _ in range(5)]
@@ -99,7 +124,7 @@ async def test_a_drawing_that_fails_stops_none_after_it(monkeypatch: pytest.Monk
             raise trouble
         return "drawn"
 
-    monkeypatch.setattr(parts, "in_database", unsteady)
+    monkeypatch.setattr(parts, "in_board_thread", unsteady)
     drawings, nobody = parts.Drawings(), AnonymousUser()
     with pytest.raises(OperationalError):
         await drawings.draw(nobody, ["questions"], "fr")

@@ -127,7 +127,7 @@ def test_half_typed_text_outlives_what_others_do(site: Site, person) -> None:
     expect(box).to_have_value("I was about to s")
     expect(box).to_be_focused()
     site.scribe("coordination.services.messages.close", actor="human", message_id=asked)
-    expect(page.locator(f"#card-question-{asked}")).to_contain_text("What you typed is still here")
+    expect(page.locator("#for-you .kept")).to_contain_text("What you typed is still here")
     expect(box).to_have_value("I was about to s")
     page.get_by_role("button", name="Put away").click()
     expect(box).to_have_count(0)
