@@ -16,8 +16,9 @@ from mcp_types import CallToolResult, TextContent
 
 from coordination.actors import Actor
 from coordination.errors import DomainError, Invalid, MissingFields
+from coordination.patience import patient
 from coordination.selectors.messages import open_count
-from mcp_bridge.crossing import in_database, patient
+from mcp_bridge.crossing import in_database
 from mcp_bridge.identity import Identity
 from mcp_bridge.readiness import Readiness
 from mcp_bridge.tool import Progress, Tool
@@ -35,6 +36,7 @@ class Admitted:
     tool: Tool
     actor: Actor
     arguments: dict[str, Any]
+    came: float
 
 
 class Calls:
@@ -79,7 +81,7 @@ class Calls:
         actor = identity.admit()
         tool, checked = self._understood(name, arguments)
         if tool.takes_long:
-            return Admitted(tool, actor, checked)
+            return Admitted(tool, actor, checked, came)
         text: str = tool.handler(actor, **checked)
         return text + inbox_line(actor) if tool.recalls_inbox else text
 
@@ -102,7 +104,9 @@ class Calls:
 
 async def finish(call: Admitted, progress: Progress) -> str:
     """Serve a call that takes long, from the event loop."""
-    text: str = await call.tool.handler(call.actor, progress=progress, **call.arguments)
+    text: str = await call.tool.handler(
+        call.actor, progress=progress, came=call.came, **call.arguments
+    )
     if call.tool.recalls_inbox:
         text += await in_database(lambda: inbox_line(call.actor))
     return text

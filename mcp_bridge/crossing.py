@@ -1,7 +1,6 @@
 """The one crossing from the event loop to the synchronous domain: one thread, one connection."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TypeVar
 
 from asgiref.sync import sync_to_async
@@ -20,19 +19,6 @@ def with_connection(work: Callable[[], Result]) -> Result:
     except Error:
         connection.close()
         raise
-
-
-@contextmanager
-def patient(until: float) -> Iterator[None]:
-    """Let what is done within wait for its turn to write until then (monotonic), all together.
-
-    Only `handoff_site.sqlite` reads it: PostgreSQL's writers queue in order.
-    """
-    connection.patient_until = until  # type: ignore[attr-defined]
-    try:
-        yield
-    finally:
-        connection.patient_until = 0.0  # type: ignore[attr-defined]
 
 
 _cross = sync_to_async(with_connection, thread_sensitive=True)

@@ -122,7 +122,7 @@ class Tool:
     """Called with the actor, then each argument by its name; returns the text of the answer.
 
     It runs in the database's thread, except one that takes long: that one is awaited, and given
-    `progress` too.
+    `progress` too, and when the call came (monotonic).
     """
     takes_long: bool = False
     parameters: tuple[Parameter, ...] = ()

@@ -1,6 +1,5 @@
 """Make, check and revoke the tokens under which remote agents work. Only their hash is stored."""
 
-import datetime as dt
 import secrets
 from dataclasses import dataclass
 
@@ -10,14 +9,12 @@ from django.utils.translation import gettext as _
 
 from coordination.errors import Invalid
 from coordination.models import HUMAN, AgentToken
-from coordination.services.tokens import hash_key
+from coordination.services.tokens import NOTED_EVERY, hash_key
 
 PREFIX = "hda_"
 """Starts every agent's token: no person's token is taken for one, nor the other way round."""
 DAYS = 90
 """How long a token lives unless its maker says otherwise."""
-NOTED_EVERY = dt.timedelta(minutes=1)
-"""How exactly a token's last use is known: not at the price of a write a request."""
 
 
 @dataclass(frozen=True, slots=True)

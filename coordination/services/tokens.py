@@ -1,16 +1,23 @@
 """Make, check and revoke REST tokens. Only their hash is stored."""
 
+import contextlib
+import datetime as dt
 import hashlib
 import secrets
+import time
 
 from django.contrib.auth.models import AbstractBaseUser
+from django.db import Error, transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from coordination.models import ApiToken
+from coordination.patience import patient
 
 PREFIX = "hdf_"
 """Starts every token, so that a leaked one is recognised for what it is."""
+NOTED_EVERY = dt.timedelta(minutes=1)
+"""How exactly a token's last use is known: not at the price of a write a request."""
 
 
 def create_token(*, token: ApiToken) -> str:
@@ -33,7 +40,8 @@ def authenticate(*, key: str) -> AbstractBaseUser | None:
     )
     if token is None:
         return None
-    ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
+    if token.last_used_at is None or token.last_used_at < now - NOTED_EVERY:
+        _note_use(token.pk, now)
     return token.user
 
 
@@ -45,6 +53,12 @@ def revoke(*, token_id: int) -> None:
 def delete(*, token_id: int) -> None:
     """Forget a token, which ends it too."""
     ApiToken.objects.filter(pk=token_id).delete()
+
+
+def _note_use(token_id: int, now: dt.datetime) -> None:
+    """Record a use; while the database is busy, the next request will: nobody waits for this."""
+    with contextlib.suppress(Error), patient(until=time.monotonic()), transaction.atomic():
+        ApiToken.objects.filter(pk=token_id).update(last_used_at=now)
 
 
 def hash_key(key: str) -> str:

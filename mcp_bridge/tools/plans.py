@@ -28,7 +28,7 @@ def next_step(actor: Actor) -> str:
 
 
 async def validate_step(
-    runner: Runner, actor: Actor, *, progress: Progress, task_id: int, proof: str
+    runner: Runner, actor: Actor, *, progress: Progress, came: float, task_id: int, proof: str
 ) -> str:
     """Have the current step validated: by a human, or by its rule while other calls are served."""
 
@@ -40,7 +40,7 @@ async def validate_step(
 
     if await in_database(submitted):
         return awaiting_human(task_id)
-    validation = await runner.validate(actor=actor, task_id=task_id, progress=progress)
+    validation = await runner.validate(actor=actor, task_id=task_id, progress=progress, since=came)
     task = validation.task
     if task.status == TaskStatus.DONE:
         return _("Step #{id} validated. mf_next_step gives what comes next.").format(id=task.id)

@@ -99,17 +99,24 @@ class Waits:
         """Have every wait answer within a second."""
         self._ending = True
 
-    async def wait(self, actor: Actor, *, progress: Progress, timeout: int) -> str:  # noqa: ASYNC109
+    async def wait(
+        self,
+        actor: Actor,
+        *,
+        progress: Progress,
+        came: float,
+        timeout: int,  # noqa: ASYNC109
+    ) -> str:
         """Say what there is to do as soon as there is something, or that there is nothing."""
-        began, glance = time.monotonic(), Glance(patience=PATIENCE_SECONDS)
+        glance = Glance(patience=PATIENCE_SECONDS)
         glance.due()
         told = self._told.get(actor.session, ())
         watch = await in_database(lambda: Watch(actor.session, told))
         while not (text := await in_database(watch.look)):
-            if self._ending or (waited := time.monotonic() - began) >= timeout:
-                return _("Nothing new after {n} s.").format(n=round(time.monotonic() - began))
+            if self._ending or (waited := time.monotonic() - came) >= timeout:
+                return _("Nothing new after {n} s.").format(n=round(time.monotonic() - came))
             await progress(waited, timeout)
-            await self._pause(glance, until=began + timeout)
+            await self._pause(glance, until=came + timeout)
         self._told[actor.session] = watch.now.answers.keys()
         return text
 

@@ -4,6 +4,7 @@ import datetime as dt
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from coordination.models import ApiToken
@@ -44,6 +45,31 @@ def test_revoked_deleted_and_expired_tokens_are_dead(ada: User):
     tokens.delete(token_id=numbers[1])
     ApiToken.objects.filter(pk=numbers[2]).update(expires_at=timezone.now())
     assert [tokens.authenticate(key=key) for key in keys] == [None, None, None]
+
+
+def test_a_use_is_noted_once_a_minute(ada: User, django_assert_num_queries):
+    key = make(ada)
+    tokens.authenticate(key=key)
+    first = ApiToken.objects.get().last_used_at
+    with django_assert_num_queries(1):
+        tokens.authenticate(key=key)
+    assert ApiToken.objects.get().last_used_at == first
+    ApiToken.objects.update(last_used_at=first - dt.timedelta(seconds=61))
+    tokens.authenticate(key=key)
+    assert ApiToken.objects.get().last_used_at > first
+
+
+def test_a_use_that_cannot_be_noted_is_no_refusal(ada: User):
+    key = make(ada)
+
+    def busy(execute, sql, *rest):
+        if sql.startswith("UPDATE"):
+            raise OperationalError("database is locked")
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(busy):
+        assert tokens.authenticate(key=key) == ada
+    assert ApiToken.objects.get().last_used_at is None
 
 
 def test_revoking_twice_keeps_the_first_date(ada: User):
