@@ -55,6 +55,45 @@ class ServiceForm(forms.ModelForm):
         raise NotImplementedError
 
 
+class MergingForm(ServiceForm):
+    """A form for rows without a version: what others saved meanwhile stays.
+
+    The page brings back what it showed, so that `changed_data` is what the person changed, not
+    what differs from the row as it is by now. A field that both changed is refused.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        brings_back = not self.is_bound or any(
+            name.startswith(self.add_initial_prefix("")) for name in self.data
+        )
+        if brings_back and not self.instance._state.adding:
+            for name in self._meta.fields or ():
+                if name in self.fields and name in self.initial:
+                    self.fields[name].show_hidden_initial = True
+
+    def clean(self) -> dict[str, Any]:
+        """Take what the person left alone as it is by now; refuse what both changed."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        for name, field in self.fields.items():
+            if not field.show_hidden_initial or name not in cleaned:
+                continue
+            if name not in self.changed_data:
+                cleaned[name] = getattr(self.instance, name)
+            elif self._changed_by_both(name, field):
+                text = _("Somebody changed this meanwhile, to “{value}”: reload the page, then "
+                         "redo your change.")  # fmt: skip
+                self.add_error(name, text.format(value=self.get_initial_for_field(field, name)))
+        return cleaned
+
+    def _changed_by_both(self, name: str, field: forms.Field) -> bool:
+        shown = field.hidden_widget().value_from_datadict(
+            self.data, self.files, self.add_initial_prefix(name)
+        )
+        now = self.get_initial_for_field(field, name)
+        return field.has_changed(now, shown) and field.has_changed(now, self[name].data)
+
+
 class ServiceAdmin(ModelAdmin):
     """The admin of a model that only services write."""
 

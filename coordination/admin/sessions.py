@@ -9,12 +9,12 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminColorInputWidget
 
 from coordination.actors import Actor
-from coordination.admin.base import ServiceAdmin, ServiceForm
+from coordination.admin.base import MergingForm, ServiceAdmin
 from coordination.models import Session
 from coordination.services import sessions
 
 
-class SessionForm(ServiceForm):
+class SessionForm(MergingForm):
     """Add a session, or change its looks and place."""
 
     class Meta:
@@ -24,7 +24,12 @@ class SessionForm(ServiceForm):
 
     def perform(self) -> None:
         """Save through the service."""
-        sessions.save(actor=self.actor, session=self.instance, adding=self.instance._state.adding)
+        sessions.save(
+            actor=self.actor,
+            session=self.instance,
+            adding=self.instance._state.adding,
+            fields=self.changed_data,
+        )
 
 
 class SessionAdmin(ServiceAdmin):

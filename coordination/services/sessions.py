@@ -1,6 +1,7 @@
 """Add, change and delete sessions; stamp their presence."""
 
 import datetime as dt
+from collections.abc import Collection
 
 from django.db import connection, transaction
 from django.db.models import ProtectedError, Q
@@ -14,6 +15,8 @@ from coordination.models import HUMAN, Session
 
 ANNOUNCE_AFTER = dt.timedelta(seconds=60)
 """A session's calls reach the boards at most this often: presence is shown in minutes."""
+LOOKS = ("color", "description", "position")
+"""What may change of a session."""
 
 _STAMP = "UPDATE coordination_session SET last_seen = %s WHERE key = %s AND last_seen > %s"
 
@@ -42,15 +45,22 @@ def stamp(*, session: str) -> bool:
     return True
 
 
-def save(*, actor: Actor, session: Session, adding: bool) -> Session:
-    """Add a session, or change its colour, description and place. Its key never changes."""
+def save(
+    *, actor: Actor, session: Session, adding: bool, fields: Collection[str] = LOOKS
+) -> Session:
+    """Add a session, or change those of its LOOKS that `fields` names. Its key never changes.
+
+    Raises:
+        ValidationError: a value that cannot be. NotFound: it was deleted meanwhile.
+    """
     session.full_clean(validate_unique=adding)
     with transaction.atomic():
         if adding:
             session.save(force_insert=True)
         else:
-            looks = {name: getattr(session, name) for name in ("color", "description", "position")}
-            if not Session.objects.filter(key=session.key).update(**looks):
+            looks = {name: getattr(session, name) for name in LOOKS if name in fields}
+            rows = Session.objects.filter(key=session.key)
+            if not (rows.update(**looks) if looks else rows.exists()):
                 raise NotFound(_("session {key} does not exist any more.").format(key=session.key))
         events.append(actor=actor, verb=events.Verb.SAVED, subject=f"session:{session.key}")
     return session

@@ -14,7 +14,7 @@ from unfold.decorators import action
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminPasswordWidget
 
 from coordination.actors import Actor
-from coordination.admin.base import ServiceAdmin, ServiceForm
+from coordination.admin.base import MergingForm, ServiceAdmin
 from coordination.errors import DomainError
 from coordination.selectors.sessions import agent_sessions
 from notifications.models import Occasion, Target
@@ -24,7 +24,7 @@ from notifications.services import duty, targets
 URL_MAX = 2000
 
 
-class TargetForm(ServiceForm):
+class TargetForm(MergingForm):
     """Add a target or change it; a stored address is replaced, never read back."""
 
     url = forms.CharField(
@@ -75,6 +75,7 @@ class TargetForm(ServiceForm):
             target=self.instance,
             url=self.cleaned_data["url"],
             adding=self.instance._state.adding,
+            fields=self.changed_data,
         )
 
 

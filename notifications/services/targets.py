@@ -1,5 +1,6 @@
 """Add, change, delete and try out targets."""
 
+from collections.abc import Collection
 from typing import Any
 
 from django.db import transaction
@@ -11,14 +12,14 @@ from notifications import sending
 from notifications.models import Delivery, DeliveryStatus, Target
 from notifications.sealing import seal, unseal
 
-_CHOSEN = (
-    "name", "user_id", "occasions", "stale_minutes", "projects", "quiet_from", "quiet_to",
+CHOSEN = (
+    "name", "user", "occasions", "stale_minutes", "projects", "quiet_from", "quiet_to",
     "with_bodies", "enabled",
 )  # fmt: skip
 
 
-def save(*, target: Target, url: str, adding: bool) -> Target:
-    """Add a target, or change it; a blank `url` keeps the address that it has.
+def save(*, target: Target, url: str, adding: bool, fields: Collection[str] = CHOSEN) -> Target:
+    """Add a target, or change what `fields` names of it; a blank `url` keeps the address it has.
 
     What waits for it is tried again at once, under the new choices.
 
@@ -33,7 +34,7 @@ def save(*, target: Target, url: str, adding: bool) -> Target:
         if adding:
             target.save(force_insert=True)
         else:
-            _update(target, with_url=bool(url))
+            _update(target, fields, with_url=bool(url))
     return target
 
 
@@ -72,14 +73,14 @@ def _check(target: Target, url: str, *, adding: bool) -> None:
     target.full_clean(exclude=["sealed_url"], validate_unique=False)
 
 
-def _update(target: Target, *, with_url: bool) -> None:
+def _update(target: Target, fields: Collection[str], *, with_url: bool) -> None:
     now = timezone.now()
-    values: dict[str, Any] = {name: getattr(target, name) for name in _CHOSEN}
-    values |= {"failures": 0, "last_error": ""}
+    values: dict[str, Any] = {"failures": 0, "last_error": ""}
+    values |= {name: getattr(target, name) for name in CHOSEN if name in fields}
     if with_url:
         values["sealed_url"] = target.sealed_url
     rows = Target.objects.filter(pk=target.pk)
-    if target.enabled:
+    if values.get("enabled"):
         rows.filter(enabled=False).update(since=now)
     if not rows.update(**values):
         raise _gone()

@@ -60,6 +60,37 @@ def test_the_key_of_a_session_that_exists_stays(client: Client):
     assert "renamed" not in keys()
 
 
+def shown(client: Client, path: str) -> dict[str, object]:
+    """Return what a browser would send of a change page, as the person found it."""
+    form = client.get(path).context["adminform"].form
+    values = {name: form[name].initial for name in form.fields}
+    return values | {form[name].html_initial_name: value for name, value in values.items()}
+
+
+def test_two_people_who_change_two_things_both_have_them(client: Client):
+    path = f"{LIST}panel/change/"
+    mine, theirs = shown(client, path), shown(client, path)
+    for data in (theirs | {"description": "Theirs"}, mine | {"color": "#123456"}):
+        assert client.post(path, data).status_code == 302
+    panel = Session.objects.get(key="panel")
+    assert (panel.description, panel.color) == ("Theirs", "#123456")
+
+
+def test_a_second_change_of_the_same_thing_is_refused_with_the_first(client: Client):
+    path = f"{LIST}panel/change/"
+    mine, theirs = shown(client, path), shown(client, path)
+    client.post(path, theirs | {"description": "Theirs"})
+    answer = client.post(path, mine | {"description": "Mine"})
+    assert "Theirs" in answer.context["adminform"].form.errors["description"][0]
+    assert Session.objects.get(key="panel").description == "Theirs"
+
+
+def test_a_page_brings_back_what_it_showed(client: Client):
+    page = client.get(f"{LIST}panel/change/").content.decode()
+    for name in ("color", "description", "position"):
+        assert f'name="initial-{name}"' in page
+
+
 def test_a_session_with_messages_is_kept_with_a_message_and_no_false_success(client: Client):
     messages.broadcast(actor=Actor.agent("panel"), subject="s", body="b")
     answer = client.post(f"{LIST}panel/delete/", {"post": "yes"}, follow=True)

@@ -90,11 +90,23 @@ def test_a_change_leaves_the_heartbeat_alone():
     assert found.last_seen is not None
 
 
+def test_a_change_leaves_alone_what_it_does_not_name():
+    mine, theirs = Session.objects.get(key="panel"), Session.objects.get(key="panel")
+    theirs.description = "Theirs"
+    sessions.save(actor=ADA, session=theirs, adding=False, fields=["description"])
+    mine.color = "#123456"
+    sessions.save(actor=ADA, session=mine, adding=False, fields=["color"])
+    found = Session.objects.get(key="panel")
+    assert (found.color, found.description) == ("#123456", "Theirs")
+
+
 def test_a_change_of_a_deleted_session_is_refused():
     copy = Session.objects.get(key="panel")
     Session.objects.filter(key="panel").delete()
     with pytest.raises(NotFound, match="panel"):
         sessions.save(actor=ADA, session=copy, adding=False)
+    with pytest.raises(NotFound, match="panel"):
+        sessions.save(actor=ADA, session=copy, adding=False, fields=[])
 
 
 def test_human_and_sessions_with_messages_stay():

@@ -107,6 +107,20 @@ def test_an_empty_address_keeps_the_one_that_is_there(client: Client):
     assert (changed.name, changed.sealed_url) == ("New", target.sealed_url)
 
 
+def test_two_people_who_change_two_things_both_have_them(client: Client):
+    target = make_target("json://127.0.0.1:9/hook")
+    path = f"{LIST}{target.pk}/change/"
+    form = client.get(path).context["adminform"].form
+    names = [name for name in form.fields if form[name].initial not in (None, False)]
+    found = {name: form[name].initial for name in names}
+    found |= {form[name].html_initial_name: found[name] for name in names if name != "url"}
+    for change in ({"name": "Theirs"}, {"stale_minutes": "5"}):
+        assert client.post(path, found | change).status_code == 302
+    changed = Target.objects.get()
+    assert (changed.name, changed.stale_minutes) == ("Theirs", 5)
+    assert (changed.occasions, changed.enabled) == (target.occasions, target.enabled)
+
+
 def test_a_session_deleted_since_stays_chosen(client: Client):
     target = make_target("json://127.0.0.1:9/hook", projects=["gone"])
     change = GOOD | {"user": target.user_id, "projects": ["gone"]}
