@@ -8,13 +8,16 @@ that it runs in is the one its interpreter stands in.
 """
 
 import os
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from urllib.parse import unquote
 
 from django.conf import settings
 
-OWN_PREFIXES = ("HANDOFF_", "MCP_", "DJANGO_")
+OWN_PREFIXES = ("HANDOFF_", "MCP_", "DJANGO_", "PG")
+"""Of variables that are the server's; libpq's say how it reaches its database."""
 OWN_NAMES = frozenset({
     "DATABASE_URL", "REDIS_URL", "SECRET_KEY",
     # An interpreter or a virtual environment chosen for the server breaks the project's own.
@@ -22,8 +25,12 @@ OWN_NAMES = frozenset({
     # Where the server was started is not where the command runs; a shell sets these itself.
     "PWD", "OLDPWD",
 })  # fmt: skip
+KEPT_NAMES = frozenset({"PATH", "HOME", "LANG", "USER", "LOGNAME", "SHELL"})
+"""Every command needs them, though a password like `postgres` is a part of many a PATH."""
 SECRET_MIN = 8
-"""Characters from which a value is surely a secret, not a word that other variables may hold."""
+"""Characters from which a value is surely a secret, not a word that others may hold."""
+PASSWORD = re.compile(r"//[^/?#:]*:([^/?#]*)@|(?:^|[?&\s])password='?([^&\s']*)")
+"""A URL's, before its host or as a parameter, or that of libpq's `password=…`."""
 
 
 def command_environment(source: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -34,7 +41,7 @@ def command_environment(source: Mapping[str, str] | None = None) -> dict[str, st
         for name, value in (os.environ if source is None else source).items()
         if not name.upper().startswith(OWN_PREFIXES)
         and name.upper() not in OWN_NAMES
-        and not any(secret in value for secret in secrets)
+        and (name in KEPT_NAMES or not _tells(value, secrets))
     }
     environment["PATH"] = without_server(environment.get("PATH", "")) or os.defpath
     if python_path := without_server(environment.pop("PYTHONPATH", "")):
@@ -42,11 +49,17 @@ def command_environment(source: Mapping[str, str] | None = None) -> dict[str, st
     return environment
 
 
-def server_secrets() -> list[str]:
-    """List the values that open something of the server's."""
+def server_secrets() -> set[str]:
+    """Return the values that open something of the server's."""
+    urls = (settings.DATABASE_URL, settings.REDIS_URL, settings.LISTEN_URL)
     password = str(settings.DATABASES["default"].get("PASSWORD") or "")
-    values = (settings.SECRET_KEY, settings.DATABASE_URL, settings.REDIS_URL, password)
-    return [value for value in values if len(value) >= SECRET_MIN]
+    written = {found for url in urls for pair in PASSWORD.findall(url) for found in pair}
+    return {settings.SECRET_KEY, password, *urls, *written, *map(unquote, written)} - {""}
+
+
+def _tells(value: str, secrets: Collection[str]) -> bool:
+    """Tell whether a variable's value is a secret, or holds one that is no everyday word."""
+    return any(value == one or (len(one) >= SECRET_MIN and one in value) for one in secrets)
 
 
 def without_server(folders: str) -> str:

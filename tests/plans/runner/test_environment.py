@@ -4,6 +4,8 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
+
 from plans.runner.environment import command_environment
 from tests.plans.runner.running import shell
 
@@ -56,6 +58,32 @@ def test_secret_is_recognised_under_any_name(settings):
     finally:
         del settings.DATABASES["default"]["PASSWORD"]
     assert kept == {"EDITOR": "vi", "PATH": os.defpath}
+
+
+@pytest.mark.parametrize(
+    ("setting", "url"),
+    [
+        ("REDIS_URL", "redis://:p%40ss-of-redis@127.0.0.1:6379/0"),
+        ("DATABASE_URL", "postgresql://handoff@127.0.0.1/handoff?password=p%40ss-of-redis"),
+        ("LISTEN_URL", "host=127.0.0.1 password='p@ss-of-redis' user=handoff"),
+    ],
+)
+def test_password_in_a_url_is_recognised_by_itself(settings, setting, url):
+    setattr(settings, setting, url)
+    kept = command_environment({"REDISCLI_AUTH": "p@ss-of-redis", "COPY": f"x {url}", "A": "b"})
+    assert kept == {"A": "b", "PATH": os.defpath}
+
+
+def test_short_password_is_recognised_alone_and_everyday_variables_stay(settings):
+    settings.DATABASE_URL = "postgresql://handoff:postgres@127.0.0.1/handoff"
+    settings.REDIS_URL = "redis://:abc@127.0.0.1"
+    everyday = {"PATH": "/usr/lib/postgresql/16/bin", "HOME": "/home/postgres", "LANG": "abc"}
+    kept = command_environment({**everyday, "AUTH": "abc", "ALPHABET": "abcdef"})
+    assert kept == everyday | {"ALPHABET": "abcdef"}
+
+
+def test_nothing_of_libpq_is_passed_on():
+    assert command_environment({"PGPASSFILE": "/x", "PGHOST": "h"}) == {"PATH": os.defpath}
 
 
 def test_search_paths_lose_the_server_only(settings):
