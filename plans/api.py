@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from ninja import Header, Query, Router, Status
 
 from coordination.api import SignedInRequest, acting
-from coordination.schemas import LIMIT_MAX, Id
+from coordination.schemas import LIMIT_MAX, Body, Id
 from coordination.selectors import events as event_selectors
 from coordination.selectors import messages as message_selectors
 from coordination.selectors import sessions as session_selectors
@@ -136,7 +136,7 @@ def add_task(
 ) -> Status[TaskDetail]:
     """Add a step at the end of a plan, or right after another one."""
     actor = acting(request, "plans.add_task")
-    task = task_services.add_task(actor=actor, plan_id=plan_id, **payload.dict())
+    task = task_services.add_task(actor=actor, plan_id=plan_id, **_given(payload))
     return Status(201, _task(response, task.pk))
 
 
@@ -196,9 +196,14 @@ def act(
         actor=acting(request, "plans.change_task"),
         task_id=task_id,
         version=_version(if_match),
-        **payload.dict(),
+        **_given(payload),
     )
     return _task(response, task_id)
+
+
+def _given(payload: Body) -> dict[str, Any]:
+    """Return what a body says: null says as little as leaving the field out."""
+    return {name: value for name, value in payload.dict().items() if value is not None}
 
 
 def _plan(response: HttpResponse, plan_id: int) -> dict[str, Any]:

@@ -62,7 +62,7 @@ class TaskIn(Body):
     instructions: Prose
     validation_mode: ValidationMode
     validation_rule: Rule = None
-    max_attempts: Attempts = 1
+    max_attempts: Attempts | None = None
     after: Id | None = None
 
 
@@ -87,7 +87,7 @@ class ActionIn(Body):
     """What a person does to a step; sending it back needs a remark."""
 
     action: Annotated[str, Field(json_schema_extra={"enum": [e.value for e in HUMAN_EVENTS]})]
-    remark: str = ""
+    remark: str | None = None
 
 
 class PlanOut(Schema):

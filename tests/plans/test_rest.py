@@ -76,6 +76,22 @@ def test_a_bad_patch_is_422_naming_the_field(admin_client: Client, body: dict, n
     assert snapshot(task) == before
 
 
+def test_null_says_as_little_as_leaving_a_field_out(admin_client: Client):
+    task = make_task(make_plan(), "failed")
+    action = {"action": "reset", "remark": None}
+    assert admin_client.post(f"/api/tasks/{task.pk}/action", action, **JSON).status_code == 200
+    nulls = {"validation_rule": None, "max_attempts": None, "after": None}
+    step = admin_client.post(f"/api/plans/{task.plan_id}/tasks", STEP | nulls, **JSON)
+    assert (step.status_code, step.json()["max_attempts"]) == (201, 1)
+
+
+def test_a_remark_that_is_null_is_a_missing_one(admin_client: Client):
+    task = make_task(make_plan(), "awaiting_human")
+    action = {"action": "reject", "remark": None}
+    refused = admin_client.post(f"/api/tasks/{task.pk}/action", action, **JSON)
+    assert (refused.status_code, refused.json()["fields"]) == (422, ["remark"])
+
+
 def test_a_patch_of_the_title_keeps_the_rule(admin_client: Client):
     rule = {"cmd": "true", "timeout": 5}
     task = make_task(make_plan(), validation_mode="shell", validation_rule=rule)
