@@ -284,7 +284,10 @@ def test_agents_talk_through_it(front: Front) -> None:
             assert stream.status_code == 200
             assert stream.headers["content-type"].startswith("text/event-stream")
         body = b"x" * (5 * 1024 * 1024)
-        assert client.post("/mcp", content=body, headers=headers).status_code == 413
+        for path in ("/mcp", "/mcp/"):
+            assert client.post(path, content=body, headers=headers).status_code == 413
+            # More than a page takes: only the agents' location lets it through.
+            assert client.post(path, content=body[: 2 * 1024 * 1024]).status_code == 401
 
 
 def test_a_page_s_body_is_bounded(front: Front) -> None:
