@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 import pytest
 
-from bench import board, comparison, feed, growth, search, start, tools, waiting, writes
+from bench import board, comparison, feed, growth, hooks, search, start, tools, waiting, writes
 from bench.database import PROJECT
 from bench.report import Figure, skipped, table
 
@@ -22,6 +22,7 @@ MEASURES: dict[str, Callable[[], list[Figure]]] = {
     "feed": feed.measure,
     "board": board.measure,
     "waiting": waiting.measure,
+    "hooks": hooks.measure,
     "growth": growth.measure,
     "search": search.measure,
 }
