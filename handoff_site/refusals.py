@@ -34,13 +34,16 @@ def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Answer 403 to a form that did not come from a page of this browser's session."""
-    return _page(
-        request,
-        403,
-        _("Not allowed"),
-        _("This form is too old or came from elsewhere: reload the page, then send it again."),
+    """Answer 403 to a form that did not come from a page of this browser's session.
+
+    A button of the board shows the sentence alone.
+    """
+    sentence = _(
+        "This form is too old or came from elsewhere: reload the page, then send it again."
     )
+    if request.headers.get("HX-Request"):
+        return HttpResponse(sentence, status=403)
+    return _page(request, 403, _("Not allowed"), sentence)
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

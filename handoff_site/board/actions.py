@@ -7,7 +7,6 @@ to the button that was pressed.
 import json
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Concatenate, ParamSpec
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
@@ -16,15 +15,12 @@ from django.views.decorators.http import require_POST
 from coordination.actors import Actor
 from coordination.errors import DomainError, Forbidden
 from coordination.services import messages
-from handoff_site.board.views import refused
+from handoff_site.board.views import P, View, refused, signed_out
 from plans.selectors.plans import plan_row
 from plans.selectors.tasks import task_detail
 from plans.services import copies, transitions
 from plans.services import plans as plan_services
 from plans.services import tasks as task_services
-
-P = ParamSpec("P")
-View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
 def changed(fragments: Iterable[str], *, close: bool = False) -> HttpResponse:
@@ -40,7 +36,7 @@ def permitted(permission: str) -> Callable[[View[P]], View[P]]:
         @wraps(view)
         def wrapper(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
             if not request.user.is_authenticated:
-                return HttpResponse(status=401, headers={"HX-Refresh": "true"})
+                return signed_out()
             try:
                 if not request.user.has_perm(permission):
                     raise Forbidden(_("You may look, but not do this: ask an administrator."))
@@ -56,6 +52,12 @@ def permitted(permission: str) -> Callable[[View[P]], View[P]]:
 def person(request: HttpRequest) -> Actor:
     """Return the signed-in person as an actor."""
     return Actor.human(request.user.get_username())
+
+
+def seen(request: HttpRequest) -> int | None:
+    """Return the version that the person saw of what the button acts on, where it tells."""
+    version = request.POST.get("version", "")
+    return int(version) if version.isdecimal() and len(version) < 16 else None
 
 
 @require_POST
@@ -83,6 +85,7 @@ def task_action(request: HttpRequest, task_id: int, action: str) -> HttpResponse
         task_id=task_id,
         action=action,
         remark=request.POST.get("remark", ""),
+        version=seen(request),
     )
     return changed(_of_task(task_id))
 
@@ -105,16 +108,18 @@ def task_move(request: HttpRequest, task_id: int) -> HttpResponse:
 @permitted("plans.delete_task")
 def task_delete(request: HttpRequest, task_id: int) -> HttpResponse:
     """Delete a step."""
-    parts = _of_task(task_id, reordered=True)
-    task_services.delete_task(actor=person(request), task_id=task_id)
-    return changed(parts)
+    task = task_detail(task_id=task_id)
+    task_services.delete_task(actor=person(request), task_id=task_id, version=seen(request))
+    return changed((f"column-{task.project}", f"steps-{task.plan_id}", "for-you", "activity"))
 
 
 @require_POST
 @permitted("plans.change_plan")
 def plan_status(request: HttpRequest, plan_id: int, status: str) -> HttpResponse:
     """Pause, resume or archive a plan."""
-    plan_services.patch_plan(actor=person(request), plan_id=plan_id, status=status)
+    plan_services.patch_plan(
+        actor=person(request), plan_id=plan_id, status=status, version=seen(request)
+    )
     return changed(_of_plan(plan_id))
 
 
@@ -131,7 +136,7 @@ def plan_duplicate(request: HttpRequest, plan_id: int) -> HttpResponse:
 def plan_delete(request: HttpRequest, plan_id: int) -> HttpResponse:
     """Delete a plan with its steps."""
     parts = _of_plan(plan_id)
-    plan_services.delete_plan(actor=person(request), plan_id=plan_id)
+    plan_services.delete_plan(actor=person(request), plan_id=plan_id, version=seen(request))
     return changed(parts)
 
 

@@ -10,10 +10,10 @@ from django.utils.translation import gettext as _
 
 from coordination import events as coordination_events
 from coordination.errors import NotFound
-from coordination.models import Event, MessageStatus, Session
+from coordination.models import HUMAN, Event, MessageStatus, Session
 from coordination.selectors import events, messages, sessions
 from coordination.selectors.messages import Question
-from coordination.selectors.sessions import Bucket
+from coordination.selectors.sessions import COUNT_CAP, Bucket, Total
 from plans import events as plan_events
 from plans.forms import rule_text
 from plans.models import PlanStatus, TaskStatus, ValidationMode
@@ -94,10 +94,12 @@ def thread(message_id: int) -> Context:
 
 
 def column(user: Person, key: str) -> Context:
-    """Return one project's column."""
-    session = _session(key)
-    queue = queues.queues(projects=[key])[key]
-    return {"column": _column(session, queue, _silent_since())} | rights(user)
+    """Return one project's column: the headings of its plans, whose steps are parts of their own.
+
+    A page keeps the steps that it shows, and fetches those of a plan that opens.
+    """
+    queue = queues.queues(projects=[key], with_steps=False)[key]
+    return {"column": _column(_session(key), queue, {})} | rights(user)
 
 
 def plan(user: Person, plan_id: int) -> Context:
@@ -132,6 +134,7 @@ def rights(user: Person) -> Context:
         },
         "can_ask": user.has_perm("coordination.add_message"),
         "can_answer": user.has_perm("coordination.add_message"),
+        "can_close": user.has_perm("coordination.change_message"),
     }
 
 
@@ -152,9 +155,15 @@ def _for_you(agents: list[Session]) -> Context:
     ]
     cards.sort(key=lambda card: card["since"])
     return {
-        "waiting": {"cards": cards[:WAITING_SHOWN], "total": len(cards)},
+        "waiting": {"cards": cards[:WAITING_SHOWN], "total": _waiting_total(stale)},
         "agents": agents,
     }
+
+
+def _waiting_total(stale: list[str]) -> Total:
+    """Count what waits for a person, shown or not."""
+    asked = sessions.oldest_open(to=[HUMAN, *stale], limit=COUNT_CAP + 1)
+    return Total.of(tasks.waiting_count(), len(asked))
 
 
 def _column(session: Session, queue: Queue, silent: Silences) -> Context:
@@ -185,6 +194,7 @@ def _plan(row: PlanRow, *, deciding: bool, steps: list[Context] | None = None) -
         "title": row.title,
         "status": row.status,
         "status_label": PlanStatus(row.status).label,
+        "version": row.version,
         "total": row.total,
         "settled": row.settled,
         "deciding": deciding,

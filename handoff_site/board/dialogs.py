@@ -1,6 +1,7 @@
 """The board's forms, shown in its one dialog: drawn by GET, carried out by POST.
 
-A refused form is drawn again with what was typed and why it was refused.
+A refused form is drawn again with what was typed and why it was refused; what somebody else saved
+meanwhile stands beside it.
 """
 
 from collections.abc import Callable
@@ -12,13 +13,13 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from coordination.errors import DomainError, Invalid
+from coordination.errors import DomainError, Invalid, Stale
 from coordination.forms import QuestionForm
 from coordination.models import HUMAN
 from coordination.selectors import sessions
 from coordination.services import messages
 from handoff_site.board.actions import changed, permitted, person
-from plans.forms import PlanForm, StepListForm, TaskForm, initial_of
+from plans.forms import PlanForm, StepListForm, TaskForm, initial_of, rule_text
 from plans.selectors.plans import plan_row
 from plans.selectors.tasks import task_detail
 from plans.services import copies
@@ -38,7 +39,7 @@ def show(
     fragments: tuple[str, ...],
 ) -> HttpResponse:
     """Draw `form`; when it was sent and holds, `save` it, or show why that was refused."""
-    status = 200
+    status, stored = 200, None
     if request.method == "POST":
         try:
             if form.is_valid():
@@ -48,13 +49,17 @@ def show(
         except DomainError as error:
             _refuse(form, error)
             status = error.http_status
+            stored = _renew(form, error) if isinstance(error, Stale) else None
     context = {
         "form": form,
         "heading": heading,
         "submit": submit,
         "action": request.get_full_path(),
+        "stored": stored,
     }
-    return render(request, "board/dialog.html", context, status=status)
+    response = render(request, "board/dialog.html", context, status=status)
+    response["HX-Retarget"] = "#dialog"
+    return response
 
 
 @form_view
@@ -136,7 +141,7 @@ def task_new(request: HttpRequest, plan_id: int) -> HttpResponse:
             after=form.cleaned_data["after"],
             **form.validated(),
         ),
-        fragments=(f"plan-{plan_id}", f"steps-{plan_id}"),
+        fragments=(f"column-{row.project}", f"steps-{plan_id}"),
     )
 
 
@@ -154,7 +159,7 @@ def tasks_paste(request: HttpRequest, plan_id: int) -> HttpResponse:
         save=lambda: copies.add_tasks_from_list(
             actor=person(request), plan_id=plan_id, text=form.cleaned_data["text"]
         ),
-        fragments=(f"plan-{plan_id}", f"steps-{plan_id}"),
+        fragments=(f"column-{row.project}", f"steps-{plan_id}"),
     )
 
 
@@ -193,3 +198,10 @@ def _refuse(form: forms.Form, error: DomainError) -> None:
         form.add_error(error.field, error.message)
     else:
         form.add_error(None, error.message)
+
+
+def _renew(form: forms.Form, error: Stale) -> dict[str, Any]:
+    """Return what is stored now, which the next save of `form` replaces knowingly."""
+    stored: dict[str, Any] = error.data["current"]
+    form.data = {**dict(form.data.items()), "version": str(stored["version"])}
+    return stored | {"rule_text": rule_text(stored.get("validation_rule"))}

@@ -9,7 +9,9 @@ FOR_YOU = "for-you"
 QUESTIONS = "questions"
 ACTIVITY = "activity"
 
-REORDERING = (PlanVerb.TASK_ADDED, PlanVerb.TASK_MOVED, PlanVerb.TASK_DELETED)
+COUNTING = (PlanVerb.TASK_ADDED, PlanVerb.TASK_DELETED)
+"""A plan's first step makes it decide before those after it; without its last it no longer does."""
+REORDERING = (PlanVerb.TASK_MOVED, *COUNTING)
 
 
 def fragments_of(event: Event) -> tuple[str, ...]:
@@ -29,4 +31,6 @@ def fragments_of(event: Event) -> tuple[str, ...]:
     plan = event.data.get("plan")
     # A step's row alone where its place did not change: a long plan is not drawn again for it.
     rows = f"steps-{plan}" if event.verb in REORDERING else f"step-{key}"
-    return (FOR_YOU, f"plan-{plan}", rows, f"task-{key}", ACTIVITY)
+    counts = event.verb in COUNTING
+    heading = f"column-{event.data.get('project')}" if counts else f"plan-{plan}"
+    return (FOR_YOU, heading, rows, f"task-{key}", ACTIVITY)

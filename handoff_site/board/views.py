@@ -1,5 +1,9 @@
 """The board's page and its parts: each part is drawn in one place, for the page and live alike."""
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
+
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -15,6 +19,24 @@ from handoff_site.board.parts import draw
 from plans.portable.export import export_plan
 from plans.selectors import queues
 from plans.services.steps import expire_leases
+
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponse]
+
+
+def signed_out() -> HttpResponse:
+    """Answer a part's request 401: the page loads itself again, and so leads to the sign-in."""
+    return HttpResponse(status=401, headers={"HX-Refresh": "true"})
+
+
+def signed_in(view: View[P]) -> View[P]:
+    """Let a view that draws a part of the page run for signed-in people."""
+
+    @wraps(view)
+    def wrapper(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        return view(request, *args, **kwargs) if request.user.is_authenticated else signed_out()
+
+    return wrapper
 
 
 @login_required
@@ -35,7 +57,7 @@ def fragments(request: HttpRequest) -> HttpResponse:
     return HttpResponse(draw(request.user, request.GET.getlist("n")))
 
 
-@login_required
+@signed_in
 @require_GET
 def thread(request: HttpRequest, message_id: int) -> HttpResponse:
     """Show a question and its answers in the side panel."""
@@ -62,7 +84,7 @@ def export(request: HttpRequest, plan_id: int) -> HttpResponse:
     )
 
 
-@login_required
+@signed_in
 @require_GET
 def history(request: HttpRequest) -> HttpResponse:
     """Search every question, with the filters of mf_history."""
@@ -81,7 +103,7 @@ def history(request: HttpRequest) -> HttpResponse:
     )
 
 
-@login_required
+@signed_in
 @require_GET
 def search(request: HttpRequest) -> HttpResponse:
     """Find plans, steps and questions by a part of their title or their number."""

@@ -30,9 +30,3 @@ def ago(moment: dt.datetime | None) -> SafeString | str:
         local.strftime("%Y-%m-%d %H:%M:%S"),
         local.strftime("%Y-%m-%d %H:%M"),
     )
-
-
-@register.filter
-def percent(part: int, whole: int) -> int:
-    """Return `part` of `whole` in percent, 0 of nothing."""
-    return round(100 * part / whole) if whole else 0

@@ -24,10 +24,13 @@ class Queue:
     steps: dict[int, list[TaskDetail]] = field(default_factory=dict)
 
 
-def queues(*, projects: Collection[str], task_id: int | None = None) -> dict[str, Queue]:
+def queues(
+    *, projects: Collection[str], task_id: int | None = None, with_steps: bool = True
+) -> dict[str, Queue]:
     """Return the queue of each project: four queries, whatever the number of plans and steps.
 
-    The deciding plans come with their steps; so does the plan that holds `task_id`.
+    The deciding plans come with their steps, unless `with_steps` is false; so does the plan that
+    holds `task_id`.
     """
     mine = Plan.objects.filter(project__in=projects)
     finished = mine.filter(status=PlanStatus.DONE).order_by("-updated_at", "-id")
@@ -37,7 +40,7 @@ def queues(*, projects: Collection[str], task_id: int | None = None) -> dict[str
     for row in rows_of(mine.filter(shown)):
         by_project[row.project].append(row)
     deciding = {project: _deciding(rows) for project, rows in by_project.items()}
-    opened = Q(plan__in=[plan_id for plan_id in deciding.values() if plan_id])
+    opened = Q(plan__in=[plan_id for plan_id in deciding.values() if plan_id and with_steps])
     if task_id is not None:
         opened |= Q(plan__in=Task.objects.filter(pk=task_id).values("plan"))
     steps: dict[str, dict[int, list[TaskDetail]]] = {project: {} for project in projects}

@@ -100,7 +100,7 @@ def test_two_people_press_the_same_button_and_one_is_told(site: Site, person, aw
     second.context.set_offline(False)
     card = second.locator(f"#card-task-{step}")
     card.get_by_role("button", name="Validate").click()
-    expect(card.locator(".refusal")).to_contain_text("done")
+    expect(card.locator(".refusal")).to_contain_text("changed meanwhile")
 
 
 def test_an_open_thread_that_grows_takes_no_focus(site: Site, person) -> None:

@@ -191,7 +191,7 @@ def test_a_list_with_a_stray_line_is_refused_where_it_was_pasted(person, plan) -
     page.locator(f"#paste-{plan[1]}").click()
     page.locator("#dialog [name=text]").fill("no item here\n- an item")
     page.locator("#dialog .primary").click()
-    expect(page.locator("#dialog [role=alert]")).to_contain_text("line 1")
+    expect(page.locator("#dialog .wrong")).to_contain_text("line 1")
 
 
 def test_a_current_step_whose_session_calls_nothing_says_since_when(site: Site, person) -> None:
