@@ -3,9 +3,11 @@
 import contextlib
 import errno
 import fcntl
+import os
 import secrets
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +32,16 @@ class Welcome:
     name: str
     password: str
     link: str
+
+    def lines(self) -> list[str]:
+        """Return what a person reads who may come in."""
+        link = _("Sign in as {name} (once, within ten minutes): {link}").format(
+            name=self.name, link=self.link
+        )
+        if not self.password:
+            return [link]
+        account = _("Administrator: {name}   Password: {password}   (shown this once)")
+        return [account.format(name=self.name, password=self.password), link]
 
 
 def stop_on_signals() -> None:
@@ -104,6 +116,25 @@ def _database_refusal(error: DatabaseError) -> str:
     ).format(path=settings.SQLITE_PATH, reason=reason)
 
 
+def a_person_reads(host: str) -> bool:
+    """Tell whether what this process prints stays between this machine and its only user.
+
+    A site that others reach has its output kept, in a journal or by a container's log, and a link
+    there would let in whoever reads that.
+    """
+    proxied = bool(settings.PUBLIC_URL or settings.CSRF_TRUSTED_ORIGINS)
+    return is_loopback(host) and settings.ON_LOOPBACK and not proxied and not _to_journal()
+
+
+def _to_journal() -> bool:
+    """Tell whether systemd keeps what is printed: it names its stream, which children inherit."""
+    try:
+        stream = os.fstat(sys.stdout.fileno())
+    except OSError:
+        return False
+    return os.environ.get("JOURNAL_STREAM") == f"{stream.st_dev}:{stream.st_ino}"
+
+
 def welcome(*, site: str) -> Welcome:
     """Return a fresh link for the first administrator, who is made if there is none."""
     password = ""
@@ -125,6 +156,8 @@ def _free_name() -> str:
 
 def site_address(host: str, port: int) -> str:
     """Return the address that a person types: the proxy's where there is one."""
+    if settings.PUBLIC_URL:
+        return str(settings.PUBLIC_URL)
     if settings.CSRF_TRUSTED_ORIGINS:
         return settings.CSRF_TRUSTED_ORIGINS[0]
     if host in {"0.0.0.0", "::", "[::]"}:  # noqa: S104 - compared, not bound

@@ -68,7 +68,7 @@ def sign_in_link(request: HttpRequest) -> HttpResponse:
         messages.error(
             request,
             _("This sign-in link was already used or is older than ten minutes. "
-              "Sign in with your password, or start the server again for a new link."),
+              "Sign in with your password, or print a new link: manage.py sign_in_link."),
         )  # fmt: skip
         return redirect("sign-in")
     response = redirect("board")

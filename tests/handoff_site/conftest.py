@@ -61,9 +61,11 @@ class Served:
 
     def ready(self) -> "Served":
         wait_until(
-            lambda: "sesame=" in self.output or self.process.poll() is not None,
+            lambda: (
+                re.search("sesame=|sign_in_link", self.output) or self.process.poll() is not None
+            ),
             seconds=30,
-            what="the sign-in link",
+            what="the sign-in link, or how to have one",
         )
         assert self.process.poll() is None, self.output
         return self

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polib
 import pytest
 
 from tests.conftest import PROJECT, clean_environment
@@ -41,6 +42,34 @@ def test_the_commands_of_a_guide_work_in_order(guide: Path, database_file, tmp_p
             capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
         )  # fmt: skip
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+
+
+def test_what_is_typed_in_another_folder_names_handoffs_own() -> None:
+    """`mcpconfig --cwd .` is typed in a project's folder; the alias, wherever one happens to be."""
+    elsewhere = [
+        line for page in PAGES for line in page.read_text().splitlines()
+        if line.endswith("mcpconfig panel --cwd .")
+    ]  # fmt: skip
+    assert len(elsewhere) > 1
+    for line in elsewhere:
+        assert re.match(r"/\S*/\.venv/bin/python /\S*/manage\.py ", line), line
+    operations = (PROJECT / "docs/operations.md").read_text()
+    (alias,) = re.findall(r"^alias handoff='(.*?)'$", operations, re.MULTILINE | re.DOTALL)
+    assert alias.endswith(" /opt/handoff/.venv/bin/python manage.py")
+
+
+def test_symptoms_are_quoted_as_people_read_them() -> None:
+    catalogues = [PROJECT / "locale", *PROJECT.glob("*/locale")]
+    french = "\n".join(
+        entry.msgstr.lower()
+        for folder in catalogues
+        for entry in polib.pofile(str(folder / "fr/LC_MESSAGES/django.po"))
+    )
+    symptoms = (PROJECT / "docs/guides/troubleshooting.md").read_text()
+    for heading in re.findall(r"^\*\*(.*?)\*\*", symptoms, re.MULTILINE):
+        for quoted in re.findall("« (.*?) »", heading):
+            for part in quoted.split("…"):
+                assert part.strip().lower() in french, quoted
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -75,9 +75,9 @@ def test_each_operation_describes_every_refusal_in_one_shape(admin_client: Clien
         ("PUT", {}, 405, "method_not_allowed",
          "PUT n'est pas pour cette adresse, qui prend GET, POST."),
         ("GET", {"Host": "elsewhere.example"}, 400, "bad_request",
-         "Cette demande est illisible: refusée."),
+         "Cette demande est illisible : refusée."),
         ("GET", {"Origin": "http://elsewhere.example"}, 403, "forbidden",
-         "Cette demande vient d'un autre site (http://elsewhere.example): refusée."),
+         "Cette demande vient d'un autre site (http://elsewhere.example) : refusée."),
     ],
 )  # fmt: skip
 def test_what_reaches_no_operation_is_refused_in_json(

@@ -1,6 +1,7 @@
 """`make run` calls `manage.py serve`: what it prints, refuses, keeps and gives up in time."""
 
 import datetime as dt
+import os
 import signal
 import socket
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 import websockets.sync.client
 from django.core.management import CommandError, call_command
 
+from handoff_site import startup
 from tests.conftest import PROJECT, clean_environment, wait_until
 from tests.databases import rows, sqlite_only
 from tests.handoff_site.conftest import Served, free_port
@@ -76,6 +78,70 @@ def test_second_start_keeps_everything_and_prints_a_fresh_link(serve: Start, dat
     assert rows(database_file, "SELECT password FROM auth_user") == account
     assert (database_file.parent / "secret_key").read_text() == secret
     assert httpx.get(second.link).headers["location"] == "/"
+
+
+PUBLIC = "https://handoff.example.com"
+
+
+def sign_in_link(
+    database: Path, *arguments: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, PROJECT / "manage.py", "sign_in_link", *arguments],
+        env=clean_environment(
+            MCP_HANDOFF_DB=str(database),
+            HANDOFF_DATA_DIR=str(database.parent),
+            HANDOFF_LANGUAGE="en",
+            **environment,
+        ),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"HANDOFF_PUBLIC_URL": PUBLIC},
+        {"HANDOFF_TRUSTED_ORIGINS": PUBLIC, "HANDOFF_ALLOWED_HOSTS": "handoff.example.com"},
+        {"HANDOFF_ALLOWED_HOSTS": "handoff.example.com,127.0.0.1"},
+    ],
+)
+def test_a_site_that_others_reach_prints_nothing_that_lets_anyone_in(
+    serve: Start, database_file: Path, environment: dict[str, str]
+):
+    served = serve(HANDOFF_LANGUAGE="en", **environment).ready()
+    assert "manage.py sign_in_link" in served.output
+    assert "sesame" not in served.output
+    assert "Password" not in served.output
+    assert rows(database_file, "SELECT count(*) FROM auth_user") == [(0,)]
+
+
+def test_a_link_is_printed_on_demand(serve: Start, database_file: Path):
+    served = serve(HANDOFF_PUBLIC_URL=PUBLIC).ready()
+    first = sign_in_link(database_file, HANDOFF_PUBLIC_URL=PUBLIC).stdout
+    assert "Password: " in first
+    again = sign_in_link(database_file, "admin", HANDOFF_PUBLIC_URL=PUBLIC).stdout
+    assert "Password: " not in again
+    path = again.split(PUBLIC)[1].strip()
+    answers = [httpx.get(served.site + path).headers["location"] for _time in range(2)]
+    assert answers == ["/", "/sign-in/"]
+
+
+def test_no_link_is_printed_for_an_account_that_is_not_there(database_file: Path):
+    refused = sign_in_link(database_file, "nobody")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr.splitlines() == ["CommandError: No active account is called nobody."]
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_the_journal_gets_no_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: bool):
+    with (tmp_path / "out").open("w") as stream:
+        found = os.fstat(stream.fileno())
+        monkeypatch.setenv("JOURNAL_STREAM", f"{found.st_dev}:{found.st_ino + (not kept)}")
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert startup.a_person_reads("127.0.0.1") is not kept
 
 
 def test_the_banner_is_french_by_default(serve: Start):

@@ -38,7 +38,7 @@ class Server(uvicorn.Server):
 
 
 class Command(BaseCommand):
-    """Migrate, welcome the administrator, serve until stopped."""
+    """Migrate, welcome whoever starts it, serve until stopped."""
 
     help = "Serve Handoff: pages, REST and the board, on HANDOFF_HOST and HANDOFF_PORT."
     # Run in `handle`, which prints a problem as one line.
@@ -65,7 +65,7 @@ class Command(BaseCommand):
                 self.stderr.write(" ".join(filter(None, (problem.msg, problem.hint))))
             prune_now()
             site = startup.site_address(host, port)
-            self._welcome(site)
+            self._welcome(site, host)
             connections.close_all()
             Pruner().start()
             with notifications.beside(site=site):
@@ -85,20 +85,13 @@ class Command(BaseCommand):
                 _("--port: a port is from 1 to 65535, not {port}.").format(port=port)
             )
 
-    def _welcome(self, site: str) -> None:
-        welcome = startup.welcome(site=site)
+    def _welcome(self, site: str, host: str) -> None:
         self.stdout.write(_("Handoff serves {site}/ (Ctrl-C stops it).").format(site=site))
-        if welcome.password:
-            self.stdout.write(
-                _("Administrator: {name}   Password: {password}   (shown this once)").format(
-                    name=welcome.name, password=welcome.password
-                )
-            )
-        self.stdout.write(
-            _("Sign in as {name} (once, within ten minutes): {link}").format(
-                name=welcome.name, link=welcome.link
-            )
-        )
+        if startup.a_person_reads(host):
+            lines = startup.welcome(site=site).lines()
+        else:
+            lines = [_("For a sign-in link: manage.py sign_in_link")]
+        self.stdout.write("\n".join(lines))
         self.stdout.flush()
 
     def _server(self, host: str, port: int) -> Server:
