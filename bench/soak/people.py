@@ -33,7 +33,7 @@ class Board(threading.Thread):
     def run(self) -> None:
         """Follow until `stopping`."""
         while not self.stopping.is_set():
-            with contextlib.suppress(OSError, websockets.WebSocketException):
+            with contextlib.suppress(OSError, websockets.WebSocketException, httpx.HTTPError):
                 self._follow()
             self.stopping.wait(random.uniform(0.2, 1))
 
@@ -47,7 +47,10 @@ class Board(threading.Thread):
             self.ledger.count("boards opened")
             while not self.stopping.is_set():
                 with contextlib.suppress(TimeoutError):
-                    self._hear(json.loads(socket.recv(timeout=1)))
+                    message = json.loads(socket.recv(timeout=1))
+                    self._hear(message)
+                    if message.get("fragments"):  # as the page does
+                        socket.send(json.dumps({"draw": ["for-you", "questions"]}))
 
     def _hear(self, message: dict[str, object]) -> None:
         if message.get("refresh"):
