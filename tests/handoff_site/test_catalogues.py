@@ -1,5 +1,6 @@
 """The French catalogues: complete, current, compiled, and agreeing with one another."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,13 @@ from tests.conftest import PROJECT, clean_environment, skip_or_fail
 
 APPS = ["coordination", "plans", "notifications", "mcp_bridge", "handoff_site"]
 CATALOGUES = [PROJECT / app / "locale/fr/LC_MESSAGES/django.po" for app in [*APPS, "."]]
+FAMILIAR = re.compile(
+    r"\b(tu|ta|ton|tes|toi|relis|refais|définis|écris|mets)\b"
+    r"|(?<=[:;] )(choisis|lance|restaure|vérifie|installe|arrête|ajoute|termine|corrige|ouvre)\b",
+    re.IGNORECASE,
+)
+"""A word by which one person says « tu », or tells a friend what to do."""
+FOR_AGENTS = re.compile(r"mf_\w+|MCP configuration")
 COPIED = shutil.ignore_patterns(".*", "data", "node_modules", "__pycache__", "tests", "bench")
 
 
@@ -36,6 +44,15 @@ def test_no_sentence_has_two_translations():
         for entry in polib.pofile(str(path)):
             found[entry.msgctxt, entry.msgid].add(entry.msgstr)
     assert {key: words for key, words in found.items() if len(words) > 1} == {}
+
+
+@pytest.mark.parametrize("app", ["coordination", "plans", "notifications", "handoff_site"])
+def test_people_are_vous(app: str):
+    """Agents are « tu »: what they read is left out by its English, or has a word of its own."""
+    path = PROJECT / app / "locale/fr/LC_MESSAGES/django.po"
+    said = {e.msgid: e.msgstr for e in polib.pofile(str(path))}
+    familiar = {msgid: text for msgid, text in said.items() if FAMILIAR.search(text)}
+    assert {k: v for k, v in familiar.items() if not FOR_AGENTS.search(k)} == {}
 
 
 @pytest.fixture(scope="module")

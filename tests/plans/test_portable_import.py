@@ -109,7 +109,7 @@ def test_a_text_with_faults_changes_nothing_and_tells_all_of_them():
     with pytest.raises(Invalid) as refused:
         import_plan(actor=PERSON, text=text)
     lines = refused.value.message.splitlines()
-    assert [line.partition(":")[0] for line in lines] == [
+    assert [line.partition(" : ")[0] for line in lines] == [
         f"ligne {number}" for number in (7, 9, 15, 17, 25)
     ]
     assert "instructions" in lines[0]
@@ -122,7 +122,7 @@ def test_a_text_with_faults_changes_nothing_and_tells_all_of_them():
     "front", ["title: x", "title: x\nproject: nobody", "title: x\nproject: human", "project: panel"]
 )
 def test_a_text_without_title_or_project_is_refused_with_a_line(front):
-    with pytest.raises(Invalid, match=r"^ligne \d+: "):
+    with pytest.raises(Invalid, match=r"^ligne \d+ : "):
         import_plan(actor=PERSON, text=f"---\n{front}\n---\n## Un\nFais.\n")
     assert not Plan.objects.exists()
 
@@ -145,7 +145,7 @@ def test_the_command_writes_a_file_and_takes_it_in_elsewhere(plan, tmp_path):
     assert path.read_bytes().decode() == run("export", plan.pk)
     told = run("import", path, "--project", "app")
     copy = Plan.objects.latest("pk")
-    assert told == f"Plan #{copy.pk} ajouté à app: Mise en production\n"
+    assert told == f"Plan #{copy.pk} ajouté à app : Mise en production\n"
     assert (copy.project_id, written(copy)) == ("app", written(plan))
 
 
