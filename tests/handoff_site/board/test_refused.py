@@ -49,7 +49,9 @@ def test_a_page_whose_session_has_ended_leads_to_the_sign_in(site: Site, person)
     page = person(username="forgotten")
     page.evaluate("socket.onclose = null; socket.close()")
     page.context.clear_cookies(name="handoff_session")
-    page.locator(f"#question-{asked}").click()
+    with page.expect_response(f"**/board/questions/{asked}") as answer:
+        page.locator(f"#question-{asked}").click()
+    assert answer.value.status == 401
     expect(page).to_have_url(f"{site.url}/sign-in/?next=/")
 
 
