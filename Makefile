@@ -46,6 +46,7 @@ clean:
 
 $(VENV)/.run: requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Handoff needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make run PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	@echo "Making the environment in $(VENV), once: about a minute…" >&2
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -r requirements.txt
 	@touch $@

@@ -122,5 +122,6 @@ def instructions(identity: Identity) -> str:
         "mf_next_step: one step at a time, the next ones are not shown. When a step is done call "
         "mf_validate_step; when you cannot go on, mf_block_step with the reason. When a step waits "
         "for a human's validation, stop there. Ask another session, or human, with mf_ask instead "
-        "of guessing. When all you can do is wait, mf_wait answers as soon as something comes."
+        "of guessing, and read the answers with mf_thread. When all you can do is wait, mf_wait "
+        "answers as soon as something comes."
     ).format(session=identity.key or "?")

@@ -32,6 +32,14 @@ FIELDS_OF = {
 TEXT_FIELDS = ("title", "instructions", "max_attempts")
 
 
+class ChecksField(forms.JSONField):
+    """A list of checks as JSON; no list yet is an empty box."""
+
+    def prepare_value(self, value: Any) -> Any:
+        """Return what the box shows."""
+        return "" if value is None else super().prepare_value(value)
+
+
 class PlanForm(forms.Form):
     """A plan's title. `version` is the one the person saw."""
 
@@ -83,7 +91,7 @@ class TaskForm(forms.Form):
     status = forms.IntegerField(
         label=_("Expected HTTP status"), required=False, min_value=100, max_value=599, initial=200
     )
-    rules = forms.JSONField(
+    rules = ChecksField(
         label=_("Checks"),
         required=False,
         widget=forms.Textarea({"rows": 6, "spellcheck": "false"}),

@@ -56,8 +56,8 @@ class Board(threading.Thread):
         if message.get("refresh"):
             # The page would be drawn anew, and begin from the feed's end then.
             with httpx.Client(headers={"Cookie": f"handoff_session={self.key}"}) as client:
-                board = client.get(f"{self.site.url}/api/board", timeout=20).json()
-            self.last = max(self.last, board["last_event_id"])
+                board = client.get(f"{self.site.url}/api/board", timeout=20).raise_for_status()
+            self.last = max(self.last, board.json()["last_event_id"])
         last = message.get("last", 0)
         assert isinstance(last, int)
         self.last = max(self.last, last)

@@ -285,6 +285,8 @@ document.addEventListener("keydown", (event) => {
     document.getElementById("search").select();
   }
   if (event.key === "Escape") {
+    const menu = event.target.closest(".menu[open]");
+    if (menu) { menu.open = false; menu.querySelector("summary").focus(); return; }
     if (event.target.id === "search") { event.target.value = ""; document.getElementById("results").replaceChildren(); }
     else if (!dialog.open && !panel.hidden) closePanel();
   }

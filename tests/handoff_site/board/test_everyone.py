@@ -97,6 +97,40 @@ def test_a_phone_shows_the_page_without_sideways_scrolling(person, filled) -> No
     expect(page.locator("#column-app h2")).to_be_in_viewport()
 
 
+APART = """() => {
+  const boxes = [...document.querySelectorAll("#for-you, #columns, #questions, #activity")]
+    .map((part) => part.getBoundingClientRect());
+  return boxes.every((one, at) => boxes.slice(at + 1).every((other) =>
+    one.bottom <= other.top || other.bottom <= one.top ||
+    one.right <= other.left || other.right <= one.left));
+}"""
+
+
+@pytest.mark.parametrize(
+    ("width", "height"),
+    [(1400, 800), (1100, 700), (1024, 768), (1024, 600), (900, 1000), (780, 437), (390, 800)],
+)
+def test_no_part_lies_on_another(person, filled, width: int, height: int) -> None:
+    page = person(viewport={"width": width, "height": height})
+    assert page.evaluate(APART)
+
+
+def test_an_empty_list_of_checks_is_an_empty_box(person, filled) -> None:
+    page = person()
+    page.locator("#columns .plan details[open] [id^=add-step-]").first.click()
+    expect(page.locator("#dialog [name=rules]")).to_have_value("")
+
+
+def test_escape_closes_the_menu(person, filled) -> None:
+    page = person()
+    summary = page.locator(".menu summary")
+    summary.click()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Escape")
+    expect(page.locator(".menu[open]")).to_have_count(0)
+    expect(summary).to_be_focused()
+
+
 def test_search_finds_plans_steps_and_questions_by_keyboard(person, filled) -> None:
     page = person()
     page.keyboard.press("/")
