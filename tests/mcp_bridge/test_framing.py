@@ -153,5 +153,5 @@ def test_a_whole_conversation_can_come_from_a_file(database_file, tmp_path):
             env=clean_environment(MCP_HANDOFF_DB=str(database_file), MCP_SESSION_ID="panel"),
         )
     answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [answer["id"] for answer in answers] == [1, 2, 3]
+    assert sorted(answer["id"] for answer in answers) == [1, 2, 3]  # two calls under way at once
     assert done.returncode == 0

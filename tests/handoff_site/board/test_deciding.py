@@ -24,7 +24,9 @@ def test_the_first_step_of_an_earlier_plan_takes_the_turn_and_its_last_gives_it_
     page = person()
     page.on("dialog", lambda dialog: dialog.accept())
     if by_this_page:  # and without the news: what it did itself is enough
-        page.evaluate("socket.onclose = null; socket.close()")
+        page.route_web_socket("**/ws/board*", lambda socket: socket.close())
+        page.reload()
+        expect(page.locator("#live")).to_have_attribute("data-state", "broken")
     expect_to_decide(page, later)
     if by_this_page:
         page.locator(f"#plan-{earlier} summary").first.click()

@@ -68,6 +68,7 @@ async def test_a_part_of_no_possible_row_is_left_out(site: Site, kind: str) -> N
             assert answer.status_code == 200
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_agents_who_wait_for_their_turn_to_write_hold_up_no_board() -> None:
     turn = threading.Event()
     agent = asyncio.create_task(in_database(lambda: turn.wait(30)))
