@@ -97,8 +97,9 @@ def task_move(request: HttpRequest, task_id: int) -> HttpResponse:
     before = request.POST.get("before", "")
     if direction := request.POST.get("direction", ""):
         task_services.move_task(actor=person(request), task_id=task_id, direction=direction)
-    elif before.isdecimal():
-        task_services.move_task(actor=person(request), task_id=task_id, before=int(before))
+    elif before:
+        number = int(before) if before.isdecimal() and len(before) < 16 else 0  # no step's
+        task_services.move_task(actor=person(request), task_id=task_id, before=number)
     else:
         task_services.move_task(actor=person(request), task_id=task_id, last=True)
     return changed(_of_task(task_id, reordered=True))

@@ -205,8 +205,7 @@ class PlanAdmin(EditorAdmin):
             raise PermissionDenied
         if action not in states.PLAN_ACTIONS:
             raise Http404
-        version = request.POST.get("version", "")
-        self._set(request, [plan_id], action, int(version) if version.isdecimal() else None)
+        self._set(request, [plan_id], action, self.seen(request))
         return self.back(request)
 
     def duplicate(self, request: HttpRequest, plan_id: int) -> HttpResponse:

@@ -128,8 +128,7 @@ class TaskAdmin(EditorAdmin):
         row = TRANSITIONS[TaskEvent(event)]
         if request.method != "POST" or (row.needs_remark and "remark" not in request.POST):
             return self._ask(request, row.event, [task_id])
-        version = request.POST.get("version", "")
-        act = self._act(request, row.event, int(version) if version.isdecimal() else None)
+        act = self._act(request, row.event, self.seen(request))
         self.each(request, [task_id], act, _done(row.event))
         return self.back(request)
 

@@ -8,6 +8,7 @@ from django.test import Client
 from playwright.sync_api import expect
 
 from coordination.models import Message
+from tests.plans.factories import make_plan, make_task
 from tests.serving import Site
 
 ASK = "coordination.services.messages.ask"
@@ -32,6 +33,18 @@ def test_a_button_without_its_csrf_token_is_refused_in_one_sentence() -> None:
     assert "<" not in answer.content.decode()
     assert answer.content.decode() in unescape(page.content.decode())
     assert "<html" in page.content.decode()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("before", ["0", "999999", "9" * 20, "9" * 5000, "-1", "x", "\x00"])
+def test_a_step_is_not_moved_before_what_is_no_step(before: str) -> None:
+    client, plan = Client(), make_plan()
+    client.force_login(User.objects.create_superuser("admin"))
+    first, _second = make_task(plan), make_task(plan)
+    answer = client.post(f"/board/steps/{first.pk}/move", {"before": before}, headers=HTMX)
+    assert answer.status_code in (404, 422)
+    first.refresh_from_db()
+    assert first.version == 1
 
 
 def test_a_form_whose_token_is_too_old_says_so_and_keeps_what_was_typed(person) -> None:

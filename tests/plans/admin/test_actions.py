@@ -46,6 +46,12 @@ def test_a_button_seen_before_somebody_else_acted_is_refused(ada: Client):
     assert snapshot(task).status == "awaiting_human"
 
 
+@pytest.mark.parametrize("version", ["9" * 20, "9" * 5000, "-1", "x", "\x00"])
+def test_a_version_that_is_none_stops_no_button(ada: Client, version: str):
+    task = make_task(make_plan(), "awaiting_human")
+    assert levels(do(ada, task, "validate-manual", version=version)) == ["success"]
+
+
 def test_validating_twice_is_one_success_and_one_refusal(ada: Client):
     task = make_task(make_plan(), "awaiting_human")
     answers = [levels(do(ada, task, "validate-manual", version=1)) for _twice in range(2)]
