@@ -237,7 +237,7 @@ new MutationObserver(() => {
 new MutationObserver((changes) => {
   panel.hidden = !panel.childElementCount;
   /* Opened, not redrawn by what others do: a focus elsewhere stays there. */
-  if (changes.some((change) => change.target === panel)) panel.querySelector("[autofocus]")?.focus();
+  if (changes.some((change) => change.target === panel)) panel.querySelector("[data-first]")?.focus(); /* not autofocus: htmx would take the focus once more, later */
   age();
 }).observe(panel, { childList: true, subtree: true });
 

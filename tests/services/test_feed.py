@@ -21,12 +21,15 @@ import json, sys, time
 import django
 django.setup()
 from coordination.feed import Tail
-tail = Tail(lambda events: print(json.dumps([e.pk for e in events]), flush=True))
+def say(what):  # one write: two threads speak
+    sys.stdout.write(json.dumps(what) + "\\n")
+    sys.stdout.flush()
+tail = Tail(lambda events: say([e.pk for e in events]))
 tail.start()
 assert tail.ready.wait(20)
-print("[]", flush=True)
+say([])
 for _line in sys.stdin:
-    print(json.dumps({"skipped": len(tail.skipped)}), flush=True)
+    say({"skipped": len(tail.skipped)})
 """
 EVENT = (
     "INSERT INTO coordination_event (at, actor, verb, subject, data)"
