@@ -1,6 +1,7 @@
 """The step form that the admin and the board share: a rule is chosen and filled in, not typed."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -151,6 +152,12 @@ def rule_of(data: dict[str, Any]) -> dict[str, Any]:
     if check == "shell":
         return {"validation_mode": ValidationMode.SHELL, "validation_rule": rule}
     return {"validation_mode": ValidationMode.ARTIFACT, "validation_rule": {"rule": check, **rule}}
+
+
+def version_seen(posted: Mapping[str, str]) -> int | None:
+    """Return the version that a page showed of what its button acts on, where it tells."""
+    version = posted.get("version", "")
+    return int(version) if version.isdecimal() and len(version) < 16 else None
 
 
 def initial_of(mode: str, rule: Any) -> dict[str, Any]:

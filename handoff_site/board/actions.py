@@ -16,6 +16,7 @@ from coordination.actors import Actor
 from coordination.errors import DomainError, Forbidden
 from coordination.services import messages
 from handoff_site.board.views import P, View, refused, signed_out
+from plans.forms import version_seen
 from plans.selectors.plans import plan_row
 from plans.selectors.tasks import task_detail
 from plans.services import copies, transitions
@@ -54,12 +55,6 @@ def person(request: HttpRequest) -> Actor:
     return Actor.human(request.user.get_username())
 
 
-def seen(request: HttpRequest) -> int | None:
-    """Return the version that the person saw of what the button acts on, where it tells."""
-    version = request.POST.get("version", "")
-    return int(version) if version.isdecimal() and len(version) < 16 else None
-
-
 @require_POST
 @permitted("coordination.add_message")
 def answer(request: HttpRequest, message_id: int) -> HttpResponse:
@@ -85,7 +80,7 @@ def task_action(request: HttpRequest, task_id: int, action: str) -> HttpResponse
         task_id=task_id,
         action=action,
         remark=request.POST.get("remark", ""),
-        version=seen(request),
+        version=version_seen(request.POST),
     )
     return changed(_of_task(task_id))
 
@@ -110,7 +105,9 @@ def task_move(request: HttpRequest, task_id: int) -> HttpResponse:
 def task_delete(request: HttpRequest, task_id: int) -> HttpResponse:
     """Delete a step."""
     task = task_detail(task_id=task_id)
-    task_services.delete_task(actor=person(request), task_id=task_id, version=seen(request))
+    task_services.delete_task(
+        actor=person(request), task_id=task_id, version=version_seen(request.POST)
+    )
     return changed((f"column-{task.project}", f"steps-{task.plan_id}", "for-you", "activity"))
 
 
@@ -119,7 +116,7 @@ def task_delete(request: HttpRequest, task_id: int) -> HttpResponse:
 def plan_status(request: HttpRequest, plan_id: int, status: str) -> HttpResponse:
     """Pause, resume or archive a plan."""
     plan_services.patch_plan(
-        actor=person(request), plan_id=plan_id, status=status, version=seen(request)
+        actor=person(request), plan_id=plan_id, status=status, version=version_seen(request.POST)
     )
     return changed(_of_plan(plan_id))
 
@@ -137,7 +134,9 @@ def plan_duplicate(request: HttpRequest, plan_id: int) -> HttpResponse:
 def plan_delete(request: HttpRequest, plan_id: int) -> HttpResponse:
     """Delete a plan with its steps."""
     parts = _of_plan(plan_id)
-    plan_services.delete_plan(actor=person(request), plan_id=plan_id, version=seen(request))
+    plan_services.delete_plan(
+        actor=person(request), plan_id=plan_id, version=version_seen(request.POST)
+    )
     return changed(parts)
 
 

@@ -62,11 +62,6 @@ class EditorAdmin(FoldedSearchAdmin):
 
         return [*super().get_list_display(request), buttons]
 
-    def seen(self, request: HttpRequest) -> int | None:
-        """Return the version that the person saw, where the page tells."""
-        version = request.POST.get("version", "")
-        return int(version) if version.isdecimal() and len(version) < 16 else None
-
     @admin.display(description="#", ordering="pk")
     def number(self, obj: Any) -> str:
         """Return the id as people write it."""

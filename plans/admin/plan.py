@@ -27,6 +27,7 @@ from plans.admin.base import EditorAdmin
 from plans.admin.fields import refusal_text
 from plans.admin.filters import ProjectFilter, WaitingFilter
 from plans.admin.rows import Refused, StepRows
+from plans.forms import version_seen
 from plans.models import Plan, Task
 from plans.selectors.activity import plan_activity
 from plans.selectors.plans import plan_row
@@ -205,7 +206,7 @@ class PlanAdmin(EditorAdmin):
             raise PermissionDenied
         if action not in states.PLAN_ACTIONS:
             raise Http404
-        self._set(request, [plan_id], action, self.seen(request))
+        self._set(request, [plan_id], action, version_seen(request.POST))
         return self.back(request)
 
     def duplicate(self, request: HttpRequest, plan_id: int) -> HttpResponse:

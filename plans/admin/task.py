@@ -25,7 +25,7 @@ from plans.admin import states
 from plans.admin.base import EditorAdmin
 from plans.admin.filters import ProjectFilter, WaitingFilter
 from plans.admin.step_form import StepForm
-from plans.forms import rule_text
+from plans.forms import rule_text, version_seen
 from plans.models import Task
 from plans.selectors.activity import task_activity
 from plans.services import tasks, transitions
@@ -128,7 +128,7 @@ class TaskAdmin(EditorAdmin):
         row = TRANSITIONS[TaskEvent(event)]
         if request.method != "POST" or (row.needs_remark and "remark" not in request.POST):
             return self._ask(request, row.event, [task_id])
-        act = self._act(request, row.event, self.seen(request))
+        act = self._act(request, row.event, version_seen(request.POST))
         self.each(request, [task_id], act, _done(row.event))
         return self.back(request)
 
